@@ -1,0 +1,6 @@
+//! Distributed lock strategies.
+pub mod clock;
+pub mod lock;
+pub mod probe;
+pub mod strategy;
+pub mod units;
