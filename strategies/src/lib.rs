@@ -1,4 +1,5 @@
 //! Distributed lock strategies.
+pub mod catalog;
 pub mod clock;
 pub mod lock;
 pub mod probe;
