@@ -211,14 +211,18 @@ impl Blocks {
             self.take(block, records.min(BLOCK_RECORDS), true);
             return Ok(());
         }
-        let size = if size == END_MARK { 0 } else { size as usize };
-        if size != records * RECORD_BYTES || BLOCK_HEAD_BYTES + size > length {
+        let ended = size == END_MARK;
+        let size = if ended { 0 } else { size as usize };
+        if records > BLOCK_RECORDS
+            || size != records * RECORD_BYTES
+            || BLOCK_HEAD_BYTES + size > length
+        {
             return Err(damaged("its length does not fit"));
         }
         if crc32c::crc32c(&bytes[8..BLOCK_HEAD_BYTES + size]) != checksum {
             return Err(damaged("checksum differs"));
         }
-        if size == 0 {
+        if ended {
             let total = number(bytes, 24);
             return Err(if total == read {
                 Ending::Whole
