@@ -1,7 +1,11 @@
 //! Histories, checkers, figures, gates and reports.
+pub mod assemble;
 pub mod cell;
 pub mod checker;
 pub mod event;
+pub mod history;
+pub mod history_reader;
+pub mod history_writer;
 pub mod hold;
 pub mod operation;
 pub mod trial;
