@@ -1,5 +1,17 @@
 //! The roof of lockbench: files, servers, processes, clock and exit.
 
+pub mod agents;
 pub mod assignment;
 pub mod exit;
+pub mod failure;
+pub mod managed_redis;
 pub mod plan;
+pub mod preflight;
+pub mod redis_connection;
+pub mod redis_server;
+pub mod run_directory;
+pub mod server_info;
+pub mod supervisor;
+pub mod supervisor_link;
+pub mod supervisor_protocol;
+pub mod tether;
