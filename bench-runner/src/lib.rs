@@ -2,8 +2,10 @@
 
 pub mod agents;
 pub mod assignment;
+pub mod environment;
 pub mod exit;
 pub mod failure;
+pub mod limits;
 pub mod managed_redis;
 pub mod plan;
 pub mod preflight;
@@ -11,7 +13,9 @@ pub mod redis_connection;
 pub mod redis_server;
 pub mod run_directory;
 pub mod server_info;
+pub mod signals;
 pub mod supervisor;
 pub mod supervisor_link;
 pub mod supervisor_protocol;
+pub mod testbed;
 pub mod tether;
