@@ -8,7 +8,9 @@ use crate::event::Event;
 /// Three-valued: a violation is proved, none was seen, or nobody can tell.
 ///
 /// Ordered so that `max` merges: violated beats unknown beats valid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// No violation in a complete history with enough exposures.
