@@ -1,11 +1,17 @@
 //! The roof of lockbench: files, servers, processes, clock and exit.
 
+pub mod agent;
 pub mod agents;
+pub mod arguments;
 pub mod assignment;
+pub mod cli;
+pub mod commands;
 pub mod complaint;
 pub mod environment;
 pub mod exit;
 pub mod failure;
+pub mod generated_docs;
+pub mod glossary;
 pub mod limits;
 pub mod managed_redis;
 pub mod plan;
@@ -14,15 +20,19 @@ pub mod preflight;
 pub mod progress;
 pub mod redis_connection;
 pub mod redis_server;
+pub mod reference;
 pub mod run_directory;
 pub mod scenario;
+pub mod scenario_schema;
 pub mod schedule;
 pub mod server_info;
 pub mod signals;
 pub mod supervisor;
 pub mod supervisor_link;
 pub mod supervisor_protocol;
+pub mod terminal;
 pub mod testbed;
 pub mod tether;
 pub mod trial;
+pub mod usage;
 pub mod yaml;
