@@ -51,7 +51,9 @@ fn plan_with(extra: &str) -> Answer {
 fn complains(answer: &Answer, place: &str, words: &[&str]) {
     assert_eq!(answer.code, 2, "{}{}", answer.out, answer.err);
     assert_eq!(answer.out, "");
-    assert!(answer.err.contains(&format!("s.yaml{place}: ")), "{place} is not in\n{}", answer.err);
+    let colon = if place.ends_with(':') { "" } else { ": " };
+    let place = format!("s.yaml{place}{colon}");
+    assert!(answer.err.contains(&place), "{place} is not in\n{}", answer.err);
     for word in words {
         assert!(answer.err.contains(word), "{word:?} is not in\n{}", answer.err);
     }
