@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::assignment::{Assignment, Done, Order, Progress, Report};
 use crate::supervisor::in_words;
@@ -42,8 +42,9 @@ struct Agent {
     ended: Option<String>,
 }
 
+/// Something that an agent said or did.
 #[derive(Debug)]
-struct News {
+pub struct News {
     agent: usize,
     what: What,
 }
@@ -102,8 +103,11 @@ impl Agents {
             {
                 return Err(anyhow!("agent {number} is not ready: {}", agent.lost_in_words()));
             }
-            if !self.hear_until(give_up).await {
-                return Err(anyhow!("agent {late} is not ready after {} s", within.as_secs()));
+            match self.news_until(give_up).await {
+                Some(news) => self.note(news).await,
+                None => {
+                    return Err(anyhow!("agent {late} is not ready after {} s", within.as_secs()));
+                }
             }
         }
         Ok(())
@@ -126,18 +130,14 @@ impl Agents {
         }
     }
 
-    /// Listens until something was said (`true`), or until `deadline` (`false`).
-    pub async fn hear_until(&mut self, deadline: Moment) -> bool {
-        let left = deadline.since(Moment::now());
-        let Ok(Some(news)) = timeout(left, self.news.recv()).await else {
-            // All readers are gone only when all agents have hung up.
-            return false;
-        };
-        self.note(news).await;
-        true
+    /// The next thing that an agent says, or `None` at `deadline`. Nothing is lost when this is cancelled.
+    pub async fn news_until(&mut self, deadline: Moment) -> Option<News> {
+        // All readers are gone only when all agents have hung up.
+        timeout(deadline.since(Moment::now()), self.news.recv()).await.ok().flatten()
     }
 
-    async fn note(&mut self, news: News) {
+    /// Takes note of what an agent said.
+    pub async fn note(&mut self, news: News) {
         let agent = &mut self.agents[news.agent];
         match news.what {
             What::Said(Report::Ready) => agent.ready = true,
@@ -269,9 +269,4 @@ async fn read(agent: usize, output: ChildStdout, news: UnboundedSender<News>) {
         let _ = news.send(News { agent, what });
     }
     let _ = news.send(News { agent, what: What::HungUp });
-}
-
-/// Sleeps until `moment`.
-pub async fn sleep_until(moment: Moment) {
-    sleep(moment.since(Moment::now())).await;
 }

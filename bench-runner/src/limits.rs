@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde_json::Value;
+use strategies::strategy::BackendKind;
 
 use crate::failure::Failure;
 use crate::plan::{Cell, Load, Plan, RedisBackend};
@@ -88,7 +89,7 @@ fn respect(plan: &Plan, name: &str, backend: &RedisBackend) -> Result<(), Failur
     let RedisBackend::Address { ceiling: Some(ceiling), address, .. } = backend else {
         return Ok(());
     };
-    for cell in all_cells(plan) {
+    for cell in all_cells(plan).filter(|cell| uses(cell, name)) {
         let workers = u64::from(cell.clients.total());
         let needed = if name == "redis" { connections(cell) } else { workers } + CONNECTIONS_ASIDE;
         let complaint = match cell.load {
@@ -97,7 +98,7 @@ fn respect(plan: &Plan, name: &str, backend: &RedisBackend) -> Result<(), Failur
                 ceiling.connections
             ),
             Load::Closed { .. } => {
-                "a closed load has no upper rate, so its ceiling of operations cannot be kept; use `constant`".to_owned()
+                "a closed load has no upper rate, so the ceiling of operations cannot be kept; use `constant`, and for the controls another witness or `controls: false`".to_owned()
             }
             Load::Constant { rate, .. } if rate > ceiling.operations => format!(
                 "a rate of {rate}/s is above its ceiling of {}/s operations; lower the rate",
@@ -111,6 +112,13 @@ fn respect(plan: &Plan, name: &str, backend: &RedisBackend) -> Result<(), Failur
         )));
     }
     Ok(())
+}
+
+/// Whether a cell loads that server: every cell may load the witness.
+fn uses(cell: &Cell, server: &str) -> bool {
+    server == "witness"
+        || strategies::catalog::find(&cell.strategy.name)
+            .is_some_and(|entry| entry.needs.contains(&BackendKind::Redis))
 }
 
 fn all_cells(plan: &Plan) -> impl Iterator<Item = &Cell> {

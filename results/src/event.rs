@@ -61,7 +61,7 @@ pub enum EventKind {
     ReleaseReturn = 12,
     /// The operation ended. `arg`: an [`Outcome`] code.
     Finish = 13,
-    /// A renewal went out (`Info`) or was answered.
+    /// A renewal went out (`Info`) or was answered. `arg`: the new valid-until, 0 if the client does not tell.
     Renew = 14,
     /// The place in the lock's queue was acknowledged. `arg`: the place.
     Enqueued = 15,

@@ -1,8 +1,15 @@
 //! Histories, checkers, figures, gates and reports.
+pub mod assemble;
 pub mod cell;
 pub mod checker;
 pub mod event;
+pub mod history;
+pub mod history_reader;
+pub mod history_writer;
 pub mod hold;
+mod merge;
+mod open_operation;
 pub mod operation;
+mod sort;
 pub mod trial;
 pub mod verdict;
