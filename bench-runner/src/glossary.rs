@@ -49,7 +49,8 @@ impl Word {
         if !self.text.trim().is_empty() {
             page.push_str(&format!("\n{}\n", self.text.trim()));
         }
-        if !self.options.is_empty() {
+        // Some pages describe their options themselves.
+        if !self.options.is_empty() && !self.text.contains("| option |") {
             page.push_str("\noptions\n");
             let width = self.options.iter().map(|it| it.path.len()).max().unwrap_or_default();
             for option in &self.options {
@@ -116,8 +117,14 @@ pub fn of(kind: Kind) -> Vec<Word> {
 }
 
 const LOADS: [(&str, &str); 2] = [
-    ("closed", "each worker begins its next operation when the last has ended and `think` has passed"),
-    ("constant", "a schedule of so many operations per second, whatever the answers; arrivals uniform or poisson"),
+    (
+        "closed",
+        "each worker begins its next operation when the last has ended and `think` has passed",
+    ),
+    (
+        "constant",
+        "a schedule of so many operations per second, whatever the answers; arrivals uniform or poisson",
+    ),
 ];
 
 const REPORTS: [(&str, &str); 4] = [
@@ -133,7 +140,10 @@ const METRICS: [(&str, &str); 9] = [
     ("throughput", "grants per second, median of the trials"),
     ("goodput", "share of offered operations granted within the service level, 0 to 1"),
     ("error-share", "share of operations that ended in an error or are unknown, 0 to 1"),
-    ("response.p99", "a latency and a percentile: pacer-lag, queue, wait, hold, release, response, hand-over with p50, p90, p99, p999, max"),
+    (
+        "response.p99",
+        "a latency and a percentile: pacer-lag, queue, wait, hold, release, response, hand-over with p50, p90, p99, p999, max",
+    ),
     ("recovery.max", "longest time from a fault to the next grant of a key that was held then"),
     ("cost.commands", "commands on the lock's server per grant"),
     ("mutual-exclusion", "any kind of violation by its name counts that kind alone"),

@@ -22,6 +22,7 @@ pub mod redis_connection;
 pub mod redis_server;
 pub mod reference;
 pub mod run_directory;
+pub mod saved_run;
 pub mod scenario;
 pub mod scenario_schema;
 pub mod schedule;

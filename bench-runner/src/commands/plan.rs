@@ -48,7 +48,10 @@ fn text(plan: &Plan) -> String {
     for warning in &plan.warnings {
         line(format!("warning: {warning}"));
     }
-    writeln!(text, "\n{}", table(plan)).expect("a string takes every write");
+    text.push('\n');
+    for line in table(plan).to_string().lines() {
+        writeln!(text, "{}", line.trim()).expect("a string takes every write");
+    }
     text
 }
 
@@ -58,10 +61,11 @@ fn table(plan: &Plan) -> Table {
     table.set_header(["cell", "lease", "patience", "callers", "runs"]);
     for cell in &plan.cells {
         let lease = if cell.lock.renewed { "renewed " } else { "" };
-        let runs = cell.head.reason.as_ref().map_or_else(
-            || plan.trials.to_string(),
-            |reason| format!("- {reason}"),
-        );
+        let runs = cell
+            .head
+            .reason
+            .as_ref()
+            .map_or_else(|| plan.trials.to_string(), |reason| format!("- {reason}"));
         table.add_row([
             cell.head.id.clone(),
             format!("{lease}{}", show(cell.lock.lease)),
