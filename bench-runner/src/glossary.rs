@@ -116,8 +116,14 @@ pub fn of(kind: Kind) -> Vec<Word> {
 }
 
 const LOADS: [(&str, &str); 2] = [
-    ("closed", "each worker begins its next operation when the last has ended and `think` has passed"),
-    ("constant", "a schedule of so many operations per second, whatever the answers; arrivals uniform or poisson"),
+    (
+        "closed",
+        "each worker begins its next operation when the last has ended and `think` has passed",
+    ),
+    (
+        "constant",
+        "a schedule of so many operations per second, whatever the answers; arrivals uniform or poisson",
+    ),
 ];
 
 const REPORTS: [(&str, &str); 4] = [
@@ -133,7 +139,10 @@ const METRICS: [(&str, &str); 9] = [
     ("throughput", "grants per second, median of the trials"),
     ("goodput", "share of offered operations granted within the service level, 0 to 1"),
     ("error-share", "share of operations that ended in an error or are unknown, 0 to 1"),
-    ("response.p99", "a latency and a percentile: pacer-lag, queue, wait, hold, release, response, hand-over with p50, p90, p99, p999, max"),
+    (
+        "response.p99",
+        "a latency and a percentile: pacer-lag, queue, wait, hold, release, response, hand-over with p50, p90, p99, p999, max",
+    ),
     ("recovery.max", "longest time from a fault to the next grant of a key that was held then"),
     ("cost.commands", "commands on the lock's server per grant"),
     ("mutual-exclusion", "any kind of violation by its name counts that kind alone"),

@@ -48,14 +48,12 @@ pub fn schema() -> Value {
 /// The schema of one item of an axis: a name, or a name with its option block.
 fn items(axis: &str, definitions: &mut Map<String, Value>) -> Value {
     let blocks: Vec<(String, Option<Value>)> = match axis {
-        "strategies" => STRATEGIES
-            .iter()
-            .map(|entry| (entry.name.to_owned(), Some((entry.schema)())))
-            .collect(),
-        "workloads" => WORKLOADS
-            .iter()
-            .map(|entry| (entry.name.to_owned(), Some((entry.schema)())))
-            .collect(),
+        "strategies" => {
+            STRATEGIES.iter().map(|entry| (entry.name.to_owned(), Some((entry.schema)()))).collect()
+        }
+        "workloads" => {
+            WORKLOADS.iter().map(|entry| (entry.name.to_owned(), Some((entry.schema)()))).collect()
+        }
         "loads" => load_blocks()
             .as_object()
             .into_iter()
@@ -86,22 +84,17 @@ fn items(axis: &str, definitions: &mut Map<String, Value>) -> Value {
 }
 
 /// The option block of an entry as part of a larger schema: its definitions move up, its references follow.
-fn embed(
-    name: &str,
-    mut block: Value,
-    lock: bool,
-    definitions: &mut Map<String, Value>,
-) -> Value {
+fn embed(name: &str, mut block: Value, lock: bool, definitions: &mut Map<String, Value>) -> Value {
     let Some(map) = block.as_object_mut() else { return json!({}) };
     map.shift_remove("$schema");
     map.shift_remove("title");
-    for (definition, mut value) in
-        ["$defs", "definitions"].into_iter().filter_map(|key| map.shift_remove(key)).flat_map(
-            |value| match value {
-                Value::Object(map) => map.into_iter().collect::<Vec<_>>(),
-                _ => Vec::new(),
-            },
-        )
+    for (definition, mut value) in ["$defs", "definitions"]
+        .into_iter()
+        .filter_map(|key| map.shift_remove(key))
+        .flat_map(|value| match value {
+            Value::Object(map) => map.into_iter().collect::<Vec<_>>(),
+            _ => Vec::new(),
+        })
     {
         redirect(name, &mut value);
         definitions.insert(format!("{name}-{definition}"), value);

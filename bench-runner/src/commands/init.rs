@@ -19,7 +19,9 @@ pub fn run(args: &InitArgs, quiet: bool) -> anyhow::Result<Exit> {
     let mut file = match OpenOptions::new().write(true).create_new(true).open(&args.path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            return Err(Misuse(format!("{path} exists and is left as it is; name another file")).into());
+            return Err(
+                Misuse(format!("{path} exists and is left as it is; name another file")).into()
+            );
         }
         Err(error) => return Err(Misuse(format!("could not create {path}: {error}")).into()),
     };

@@ -58,10 +58,11 @@ fn table(plan: &Plan) -> Table {
     table.set_header(["cell", "lease", "patience", "callers", "runs"]);
     for cell in &plan.cells {
         let lease = if cell.lock.renewed { "renewed " } else { "" };
-        let runs = cell.head.reason.as_ref().map_or_else(
-            || plan.trials.to_string(),
-            |reason| format!("- {reason}"),
-        );
+        let runs = cell
+            .head
+            .reason
+            .as_ref()
+            .map_or_else(|| plan.trials.to_string(), |reason| format!("- {reason}"));
         table.add_row([
             cell.head.id.clone(),
             format!("{lease}{}", show(cell.lock.lease)),
