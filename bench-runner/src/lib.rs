@@ -7,6 +7,7 @@ pub mod assignment;
 pub mod cli;
 pub mod commands;
 pub mod complaint;
+pub mod driver;
 pub mod environment;
 pub mod exit;
 pub mod failure;
