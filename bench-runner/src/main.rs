@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use bench_runner::exit::Exit;
-
 fn main() -> ExitCode {
-    Exit::Pass.into()
+    bench_runner::cli::run(std::env::args_os()).into()
 }

@@ -87,6 +87,15 @@ pub struct Control {
     pub guilty: bool,
 }
 
+impl Control {
+    /// Time before the measured window of a control.
+    pub const WARMUP: Duration = Duration::ZERO;
+    /// The measured window of a control.
+    pub const MEASURE: Duration = Duration::from_secs(1);
+    /// Repetitions of a control.
+    pub const TRIALS: u32 = 1;
+}
+
 /// An entry of a catalogue with its option block as the scenario gave it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Chosen {
@@ -112,6 +121,16 @@ pub enum Load {
         /// How they are spread.
         arrivals: Arrivals,
     },
+}
+
+impl Load {
+    /// The name used in scenarios and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Closed { .. } => "closed",
+            Self::Constant { .. } => "constant",
+        }
+    }
 }
 
 /// How scheduled operations are spread over time.

@@ -20,6 +20,8 @@ pub struct Wait {
     pub from: Nanos,
     /// Acquire returned, or the last moment the worker is known to have waited.
     pub to: Nanos,
+    /// Whether the answer of acquire is unknown: perhaps the lock was granted to somebody who does not know it.
+    pub perhaps: bool,
 }
 
 /// Everything that the checkers of a trial may look at.
@@ -63,7 +65,8 @@ pub struct Pool {
     pub exhausted: bool,
     /// Each taking that the register holds, in order, with repetitions as they are.
     pub takings: Vec<OpId>,
-    /// Takings that callers were told had succeeded (from the histories).
+    /// Takings that callers were told had succeeded: operations with a write that the register confirmed (from the
+    /// histories). Which pool a write went to is not recorded, so those of all pools of a key stand at its first.
     #[serde(default)]
     pub acknowledged: Vec<OpId>,
     /// First look to sold out, in nanoseconds of the witness's clock; `None` if it never sold out.

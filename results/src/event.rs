@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A point on CLOCK_MONOTONIC of the host that recorded it, in nanoseconds.
+/// A point on `CLOCK_MONOTONIC` of the host that recorded it, in nanoseconds.
 ///
 /// Points of different hosts, boots or time namespaces must never be compared;
 /// the header of a history says where its points come from.
@@ -61,7 +61,7 @@ pub enum EventKind {
     ReleaseReturn = 12,
     /// The operation ended. `arg`: an [`Outcome`] code.
     Finish = 13,
-    /// A renewal went out (`Info`) or was answered.
+    /// A renewal went out (`Info`) or was answered. `arg`: the new valid-until, 0 if the client does not tell.
     Renew = 14,
     /// The place in the lock's queue was acknowledged. `arg`: the place.
     Enqueued = 15,

@@ -211,14 +211,18 @@ impl Blocks {
             self.take(block, records.min(BLOCK_RECORDS), true);
             return Ok(());
         }
-        let size = if size == END_MARK { 0 } else { size as usize };
-        if size != records * RECORD_BYTES || BLOCK_HEAD_BYTES + size > length {
+        let ended = size == END_MARK;
+        let size = if ended { 0 } else { size as usize };
+        if records > BLOCK_RECORDS
+            || size != records * RECORD_BYTES
+            || BLOCK_HEAD_BYTES + size > length
+        {
             return Err(damaged("its length does not fit"));
         }
         if crc32c::crc32c(&bytes[8..BLOCK_HEAD_BYTES + size]) != checksum {
             return Err(damaged("checksum differs"));
         }
-        if size == 0 {
+        if ended {
             let total = number(bytes, 24);
             return Err(if total == read {
                 Ending::Whole
@@ -265,9 +269,10 @@ impl Lines {
             let what = format!("line {}: its writer never finished", self.number + 1);
             return Err(Ending::Unfinished(what));
         }
-        if let Ok(event) = serde_json::from_str(&self.line) {
-            return Ok(event);
-        }
+        let error = match serde_json::from_str(&self.line) {
+            Ok(event) => return Ok(event),
+            Err(error) => error,
+        };
         match serde_json::from_str::<End>(&self.line) {
             Ok(End { end }) if end == read => Err(Ending::Whole),
             Ok(End { end }) => {
@@ -278,10 +283,7 @@ impl Lines {
                 "line {}: its writer stopped in the middle of it",
                 self.number
             ))),
-            Err(_) => {
-                let error = serde_json::from_str::<Event>(&self.line).map(|_| ()).unwrap_err();
-                Err(damaged(self.number, &error.to_string()))
-            }
+            Err(_) => Err(damaged(self.number, &error.to_string())),
         }
     }
 

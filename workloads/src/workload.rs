@@ -4,29 +4,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use results::checker::Pool;
-use results::event::{Nanos, OpId, Outcome};
+use results::event::Outcome;
 use results::trial::Check;
 use serde_json::Value;
-use strategies::strategy::{OptionError, RedisAddress};
+use strategies::strategy::OptionError;
 
 use crate::guard::Guard;
+pub use crate::op::Op;
 use crate::register::RegisterError;
+pub use crate::register::RegisterSetup;
 use crate::session::Session;
-
-/// One operation that is due, and now taken by a worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Op {
-    /// Whose.
-    pub id: OpId,
-    /// Index of the lock key, bound to the arrival.
-    pub key: u32,
-    /// When the load wanted it to begin.
-    pub intended: Nanos,
-    /// When the pacer let it go.
-    pub released: Nanos,
-    /// When a worker took it.
-    pub taken: Nanos,
-}
 
 /// How arrivals choose their lock key.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,20 +29,14 @@ pub enum Pick {
     },
 }
 
-/// Where the register of a trial is: on the witness, under a prefix of this trial alone.
-#[derive(Debug, Clone)]
-pub struct RegisterSetup {
-    /// The witness.
-    pub witness: RedisAddress,
-    /// Prefix of every register key of this trial.
-    pub prefix: String,
-}
-
 /// What one operation does around a lock, and what must stay true.
 #[async_trait(?Send)]
 pub trait Workload {
     /// Its options with every default filled in.
     fn options(&self) -> Value;
+
+    /// Its option block in the shape that exposes a missing lock: one key, work longer than a round trip.
+    fn exposed(&self) -> Value;
 
     /// How many lock keys it uses, given how many workers there are.
     fn keys(&self, workers: u32) -> u32;
@@ -65,6 +46,9 @@ pub trait Workload {
 
     /// The longest time it means to work under the lock, for the check against the lease.
     fn work(&self) -> Duration;
+
+    /// Whether its operations touch a register.
+    fn register(&self) -> bool;
 
     /// Whether `guard` means anything for it; the reason if not.
     fn supports(&self, guard: Guard) -> Result<(), &'static str>;
@@ -81,6 +65,9 @@ pub trait Workload {
 
     /// Reads the register after everything has come to rest, over the oracle's own link; `None` for a workload without one.
     async fn aftermath(&self, setup: &RegisterSetup) -> Result<Option<Vec<Pool>>, RegisterError>;
+
+    /// Deletes what [`Workload::prepare`] and its operations may have made at the register, and nothing else.
+    async fn clear(&self, setup: &RegisterSetup) -> Result<(), RegisterError>;
 
     /// What must stay true, besides what every exclusive lock must keep.
     fn checks(&self) -> Vec<Check>;

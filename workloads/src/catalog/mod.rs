@@ -2,8 +2,11 @@
 
 use crate::workload::Entry;
 
+mod lock_only;
+mod seckill;
+
 /// The catalogue.
-pub static WORKLOADS: &[&Entry] = &[];
+pub static WORKLOADS: &[&Entry] = &[&lock_only::ENTRY, &seckill::ENTRY];
 
 /// The entry of that name.
 pub fn find(name: &str) -> Option<&'static Entry> {

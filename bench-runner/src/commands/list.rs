@@ -1,0 +1,26 @@
+//! `lockbench list`: everything that has a name.
+
+use crate::arguments::{Kind, ListArgs};
+use crate::exit::Exit;
+use crate::glossary::of;
+use crate::terminal::print;
+
+/// Prints names and summaries.
+pub fn run(args: &ListArgs) -> anyhow::Result<Exit> {
+    let kinds = args.kind.map_or_else(|| Kind::ALL.to_vec(), |kind| vec![kind]);
+    let headings = args.kind.is_none();
+    let mut text = String::new();
+    for kind in kinds {
+        if headings {
+            text.push_str(&format!("{}\n", kind.name()));
+        }
+        let words = of(kind);
+        let width = words.iter().map(|word| word.name.len()).max().unwrap_or_default();
+        for word in words {
+            let indent = if headings { "  " } else { "" };
+            text.push_str(&format!("{indent}{:width$}  {}\n", word.name, word.summary));
+        }
+    }
+    print(&text)?;
+    Ok(Exit::Pass)
+}
