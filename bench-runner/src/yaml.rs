@@ -280,8 +280,14 @@ fn unreadable(text: &str, error: &granit_parser::ScanError) -> Complaint {
     let start = error.marker().byte_offset().unwrap_or_else(|| {
         text.char_indices().nth(error.marker().index()).map_or(text.len(), |(at, _)| at)
     });
-    let complaint =
-        Complaint::at(Place { start, end: start + 1 }, format!("not YAML: {}", error.info()));
+    let info = error.info();
+    if info.contains("recursion limit") {
+        return Complaint::at(
+            Place { start, end: start + 1 },
+            format!("nested deeper than {MAX_DEPTH} levels"),
+        );
+    }
+    let complaint = Complaint::at(Place { start, end: start + 1 }, format!("not YAML: {info}"));
     let line = text[..start.min(text.len())].rfind('\n').map_or(0, |at| at + 1);
     if text.get(line..).is_some_and(|rest| {
         rest.lines().next().is_some_and(|line| {

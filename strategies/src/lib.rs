@@ -2,6 +2,12 @@
 pub mod catalog;
 pub mod clock;
 pub mod lock;
+pub mod options;
 pub mod probe;
+mod redis_errors;
+pub mod redis_link;
+pub mod redis_links;
+pub mod redis_script;
+pub mod retry;
 pub mod strategy;
 pub mod units;
