@@ -140,7 +140,13 @@ fn push_remedy(complaint: &Complaint, indent: usize, text: &mut String) {
 
 /// `text` without control characters, so that a file cannot steer the terminal it is shown on.
 pub fn printable(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect()
+    text.chars()
+        .map(|char| match char {
+            '\t' => ' ',
+            char if char.is_control() => '\u{fffd}',
+            char => char,
+        })
+        .collect()
 }
 
 /// The word of `known` that is most like `word`, if any is near enough to be meant.

@@ -95,7 +95,10 @@ fn page(word: &Word) -> String {
     if !word.text.trim().is_empty() {
         text.push_str(&format!("\n{}\n", word.text.trim()));
     }
-    text.push_str(&options(&word.options));
+    // Some pages describe their options themselves.
+    if !word.text.contains("| option |") {
+        text.push_str(&options(&word.options));
+    }
     text
 }
 

@@ -49,7 +49,8 @@ impl Word {
         if !self.text.trim().is_empty() {
             page.push_str(&format!("\n{}\n", self.text.trim()));
         }
-        if !self.options.is_empty() {
+        // Some pages describe their options themselves.
+        if !self.options.is_empty() && !self.text.contains("| option |") {
             page.push_str("\noptions\n");
             let width = self.options.iter().map(|it| it.path.len()).max().unwrap_or_default();
             for option in &self.options {

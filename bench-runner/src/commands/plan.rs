@@ -48,7 +48,10 @@ fn text(plan: &Plan) -> String {
     for warning in &plan.warnings {
         line(format!("warning: {warning}"));
     }
-    writeln!(text, "\n{}", table(plan)).expect("a string takes every write");
+    text.push('\n');
+    for line in table(plan).to_string().lines() {
+        writeln!(text, "{}", line.trim()).expect("a string takes every write");
+    }
     text
 }
 

@@ -35,6 +35,7 @@ pub fn build<T>(
             Ok(built) if complaints.len() == before => return Some((options, built)),
             Ok(_) => return None,
             Err(error) => {
+                let error = located(error, &rest, build);
                 let (path, complaint) = explain(wanted, &error);
                 complaints.push(complaint);
                 if !remove(&mut rest, &path) {
@@ -44,6 +45,48 @@ pub fn build<T>(
         }
     }
     None
+}
+
+/// `error` with a path. One that has none is looked for by leaving out one option after the other.
+fn located<T>(
+    error: OptionError,
+    block: &Value,
+    build: fn(&Value) -> Result<T, OptionError>,
+) -> OptionError {
+    if !error.path.is_empty() || unknown_field(&error).is_some() {
+        return error;
+    }
+    let mut paths = Vec::new();
+    leaves(block, "", &mut paths);
+    let guilty = paths.into_iter().find(|path| {
+        let mut without = block.clone();
+        remove(&mut without, path)
+            && build(&without).err().is_none_or(|other| other.message != error.message)
+    });
+    OptionError { path: guilty.unwrap_or_default(), ..error }
+}
+
+fn leaves(value: &Value, path: &str, paths: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                leaves(value, &path, paths);
+            }
+        }
+        _ => paths.push(path.to_owned()),
+    }
+}
+
+/// Serde's words for types in those of people.
+fn in_words(message: &str) -> String {
+    ["u8", "u16", "u32", "u64", "usize"]
+        .iter()
+        .fold(message.to_owned(), |message, kind| {
+            message.replace(&format!("expected {kind}"), "expected a whole number")
+        })
+        .replace("expected f64", "expected a number")
+        .replace("expected a boolean", "expected true or false")
 }
 
 /// Where in the block the error is, and the complaint.
@@ -59,10 +102,11 @@ fn explain(wanted: &Wanted, error: &OptionError) -> (String, Complaint) {
         return (path, complaint);
     }
     let place = place(block, &error.path, wanted.place);
+    let words = in_words(&error.message);
     let message = if error.path.is_empty() {
-        format!("{}: {}", wanted.name, error.message)
+        format!("{}: {words}", wanted.name)
     } else {
-        format!("{}: {}: {}", wanted.name, error.path, error.message)
+        format!("{}: {}: {words}", wanted.name, error.path)
     };
     let complaint = Complaint::at(place, message)
         .remedy(format!("`lockbench explain {}` shows its options", wanted.name));
