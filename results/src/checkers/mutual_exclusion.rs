@@ -63,10 +63,9 @@ fn sweep(holds: &[Hold], tally: &mut Tally) {
 
 /// Whether the two must not be at the same time.
 const fn exclude(one: &Hold, other: &Hold) -> bool {
-    one.op.0 != other.op.0
-        && !(one.has(flags::SHARED) && other.has(flags::SHARED))
-        && !one.has(flags::PERMIT)
-        && !other.has(flags::PERMIT)
+    let both = one.flags & other.flags;
+    let either = one.flags | other.flags;
+    one.op.0 != other.op.0 && both & flags::SHARED == 0 && either & flags::PERMIT == 0
 }
 
 /// Counts the callers that checked, and wrote after a later holder had been answered by the witness.
