@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let total = started.elapsed();
     let peak = memory()?.saturating_sub(before);
     println!("{operations} operations, {} holds of {keys} keys", history.holds.len());
-    println!("assembled in {assembled:?}, judged in {:?}", total - assembled);
+    println!("assembled in {assembled:?}, judged in {:?}", total.saturating_sub(assembled));
     println!("{:.2} M holds/s", holds as f64 / total.as_secs_f64() / 1e6);
     println!(
         "{:.1} bytes per hold when put together, {:.1} with the checkers",

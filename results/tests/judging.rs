@@ -1,5 +1,7 @@
 //! The judge against brute force, and under changes that must not change its mind.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -194,7 +196,7 @@ proptest! {
     fn the_order_of_the_files_does_not_matter(turns in turns(12)) {
         let directory = tempfile::tempdir().unwrap();
         let mut facts = save(directory.path(), &told(&turns, 0), 3);
-        let mut judge = |facts: &TrialFacts| {
+        let judge = |facts: &TrialFacts| {
             let history =
                 assemble(directory.path(), facts, Aftermath::default(), &mut |_| {}).unwrap();
             (history.holds.clone(), all_findings(&checks(), &history))

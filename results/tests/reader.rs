@@ -1,5 +1,7 @@
 //! Histories are read back whole, cut, damaged, from a killed writer and from a full disk.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
