@@ -1,5 +1,7 @@
 //! What sets the native Redis locks apart, each shown on a real server.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
+
 mod support;
 
 use std::cell::{Cell, RefCell};
@@ -215,7 +217,7 @@ async fn lua_extends_what_is_ours_and_nothing_else() {
     let mut holder = world.client(entry("redis-lua")).await;
     let mut successor = world.client(entry("redis-lua")).await;
     let mut lease = granted(holder.acquire(&request("k", 0, 10_000)).await);
-    let minute = Duration::from_secs(60);
+    let minute = Duration::from_mins(1);
     let before = lease.valid_until;
     assert_eq!(holder.extend(&mut lease, minute).await.unwrap(), Extension::Extended);
     assert!(lease.valid_until > before + Duration::from_secs(45));
@@ -236,7 +238,7 @@ async fn set_xx_extends_a_stranger_but_not_nothing() {
     let mut holder = world.client(entry("redis-set-nx")).await;
     let mut successor = world.client(entry("redis-set-nx")).await;
     let (mut expired, current) = expired_and_succeeded(&world, &mut *holder, &mut *successor).await;
-    let minute = Duration::from_secs(60);
+    let minute = Duration::from_mins(1);
     assert_eq!(holder.extend(&mut expired, minute).await.unwrap(), Extension::Extended);
     assert_eq!(world.server.ask::<String>(&["GET", "k"]), &*expired.owner);
     successor.release(current).await.unwrap();
@@ -294,7 +296,7 @@ async fn extending_takes_one_round_trip() {
         let mut client = world.client(entry(name)).await;
         let mut lease = granted(client.acquire(&request("k", 0, 60_000)).await);
         world.server.forget_calls();
-        client.extend(&mut lease, Duration::from_secs(60)).await.unwrap();
+        client.extend(&mut lease, Duration::from_mins(1)).await.unwrap();
         assert_eq!(world.server.calls(), calls, "{name}");
         client.release(lease).await.unwrap();
     }

@@ -1,5 +1,7 @@
 //! What a Redis connection says when something is wrong, and whether it recovers.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
+
 mod support;
 
 use std::rc::Rc;
