@@ -186,7 +186,7 @@ async fn a_pause_between_get_and_del_removes_the_lock_of_the_successor() {
     let ear = Ear::stopping_at(Point::BetweenGetAndDel);
     let mut holder = world.client_with(entry(name), &Value::Null, ear.clone()).await;
     let mut successor = world.client(entry(name)).await;
-    let lease = granted(holder.acquire(&request("k", 0, 500)).await);
+    let lease = granted(holder.acquire(&request("k", 0, 1500)).await);
     let (released, current) = tokio::join!(holder.release(lease), async {
         ear.reached.notified().await;
         let current = granted(successor.acquire(&request("k", 10_000, 60_000)).await);
