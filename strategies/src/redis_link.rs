@@ -25,7 +25,7 @@ use crate::strategy::RedisAddress;
 /// How a connection behaves. Every value is explicit, because the defaults of client libraries differ and change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transport {
-    /// TCP_NODELAY: send small packets at once.
+    /// `TCP_NODELAY`: send small packets at once.
     pub nodelay: bool,
     /// How long to wait for the answer to a command before the outcome is unknown.
     pub response_timeout: Duration,
@@ -141,6 +141,8 @@ impl RedisLink {
     }
 
     fn new(address: &RedisAddress, transport: Transport) -> Result<Self, LockError> {
+        // TLS wants a provider of cryptography for the whole process; an error says that there is one already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut speaker = Speaker { server: address.to_string(), secrets: Vec::new() };
         let unusable = |error: &RedisError| speaker.explain(error, Phase::Connecting);
         let info = address.reveal().into_connection_info().map_err(|error| unusable(&error))?;
