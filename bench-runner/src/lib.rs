@@ -34,6 +34,7 @@ pub mod supervisor_protocol;
 pub mod terminal;
 pub mod testbed;
 pub mod tether;
+pub mod text;
 pub mod trial;
 pub mod usage;
 pub mod yaml;
