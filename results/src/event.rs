@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A point on CLOCK_MONOTONIC of the host that recorded it, in nanoseconds.
+/// A point on `CLOCK_MONOTONIC` of the host that recorded it, in nanoseconds.
 ///
 /// Points of different hosts, boots or time namespaces must never be compared;
 /// the header of a history says where its points come from.

@@ -269,9 +269,10 @@ impl Lines {
             let what = format!("line {}: its writer never finished", self.number + 1);
             return Err(Ending::Unfinished(what));
         }
-        if let Ok(event) = serde_json::from_str(&self.line) {
-            return Ok(event);
-        }
+        let error = match serde_json::from_str(&self.line) {
+            Ok(event) => return Ok(event),
+            Err(error) => error,
+        };
         match serde_json::from_str::<End>(&self.line) {
             Ok(End { end }) if end == read => Err(Ending::Whole),
             Ok(End { end }) => {
@@ -282,10 +283,7 @@ impl Lines {
                 "line {}: its writer stopped in the middle of it",
                 self.number
             ))),
-            Err(_) => {
-                let error = serde_json::from_str::<Event>(&self.line).map(|_| ()).unwrap_err();
-                Err(damaged(self.number, &error.to_string()))
-            }
+            Err(_) => Err(damaged(self.number, &error.to_string())),
         }
     }
 

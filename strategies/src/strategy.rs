@@ -165,6 +165,8 @@ pub struct Entry {
     pub role: Role,
     /// What it promises.
     pub claims: Claims,
+    /// Whether a renewed lease can be asked of it: its client renews, or its leases never end.
+    pub renews: bool,
     /// Which servers it needs.
     pub needs: &'static [BackendKind],
     /// Whether it works only among callers of one process.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use results::event::{Event, EventKind, OpId, Outcome, StepOutcome};
+use results::history_writer::HistoryWriter;
 
 /// Takes events one after the other; the history file in a run, a vector in a test.
 pub trait Sink {
@@ -23,6 +24,16 @@ impl Sink for Vec<Event> {
 
     fn finish(self: Box<Self>) -> Option<String> {
         None
+    }
+}
+
+impl Sink for HistoryWriter {
+    fn push(&mut self, event: Event) {
+        Self::push(self, event);
+    }
+
+    fn finish(self: Box<Self>) -> Option<String> {
+        (*self).finish().err().map(|error| error.to_string())
     }
 }
 
