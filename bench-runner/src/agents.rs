@@ -32,6 +32,8 @@ pub struct Agents {
 
 #[derive(Debug)]
 struct Agent {
+    /// Histories that it was to write.
+    histories: Vec<String>,
     child: Child,
     input: ChildStdin,
     ready: bool,
@@ -80,7 +82,7 @@ impl Agents {
         for (number, assignment) in assignments.iter().enumerate() {
             let log = File::create(directory.join(format!("agent-{number}.log")))
                 .context("could not create the log of an agent")?;
-            let (mut agent, output) = Agent::spawn(program, log)?;
+            let (mut agent, output) = Agent::spawn(program, assignment, log)?;
             readers.spawn(read(number, output, sender.clone()));
             // An agent that is gone already is noticed at the barrier.
             let _ = agent.tell(assignment).await;
@@ -179,7 +181,7 @@ impl Agents {
 }
 
 impl Agent {
-    fn spawn(program: &Path, log: File) -> Result<(Self, ChildStdout)> {
+    fn spawn(program: &Path, assignment: &Assignment, log: File) -> Result<(Self, ChildStdout)> {
         let mut command = Command::new(program);
         command.arg("agent").process_group(0).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
@@ -187,7 +189,9 @@ impl Agent {
         let mut child = command.spawn().context("could not start an agent")?;
         let input = child.stdin.take().context("an agent has no standard input")?;
         let output = child.stdout.take().context("an agent has no standard output")?;
+        let histories = assignment.instances.iter();
         let agent = Self {
+            histories: histories.map(|number| format!("history-{number}.lbh")).collect(),
             child,
             input,
             ready: false,
@@ -247,7 +251,7 @@ impl Agent {
         AgentEnd {
             facts: AgentFacts {
                 agent: number,
-                histories: done.histories,
+                histories: if alive { done.histories } else { self.histories },
                 lost,
                 cpu_us: alive.then_some(done.cpu_us),
                 finished: alive.then(|| done.outcomes.values().sum()),

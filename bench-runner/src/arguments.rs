@@ -67,7 +67,7 @@ pub enum Command {
     /// Judge a run again from its saved histories.
     #[command(after_help = "Example:
   lockbench judge runs/latest")]
-    Judge(RunDirectory),
+    Judge(RunPath),
     /// Print the report of a saved run.
     #[command(after_help = "Examples:
   lockbench report runs/latest
@@ -80,7 +80,7 @@ pub enum Command {
     /// Evaluate the gates of a saved run again.
     #[command(after_help = "Example:
   lockbench gate runs/latest")]
-    Gate(RunDirectory),
+    Gate(RunPath),
     /// Say what this machine has and lacks, and how to get it.
     #[command(after_help = "Example:
   lockbench doctor")]
@@ -98,9 +98,9 @@ pub enum Command {
 pub struct RunArgs {
     /// The scenario file.
     pub scenario: PathBuf,
-    /// Where runs are kept.
-    #[arg(long, value_name = "DIR", default_value = "runs")]
-    pub out: PathBuf,
+    /// Where runs are kept: `runs` unless said otherwise.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Run only the cells whose id matches this pattern (`*` and `?`).
     #[arg(long, value_name = "GLOB")]
     pub only: Option<String>,
@@ -213,7 +213,7 @@ pub struct CompletionsArgs {
 
 /// The directory of a saved run.
 #[derive(Debug, Clone, Args)]
-pub struct RunDirectory {
+pub struct RunPath {
     /// The directory of the run, such as runs/latest.
     pub run: PathBuf,
 }

@@ -110,7 +110,7 @@ fn load() -> Option<f64> {
 /// Two threads on two cores hand a time back and forth; each must see a later one than it was handed.
 ///
 /// `None` with one core, or where threads cannot be pinned.
-fn clock_step_back() -> Option<u64> {
+pub fn clock_step_back() -> Option<u64> {
     if thread::available_parallelism().ok()?.get() < 2 {
         return None;
     }

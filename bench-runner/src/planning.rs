@@ -26,7 +26,7 @@ use expansion::{Matrix, expand, too_many};
 use pairs::{Pair, pair};
 
 /// What a trial takes besides its window, as a guess: connecting, preparing, draining, judging.
-const OVERHEAD: Duration = Duration::from_millis(900);
+pub const OVERHEAD: Duration = Duration::from_millis(900);
 
 impl Plan {
     /// The plan of `scenario`.

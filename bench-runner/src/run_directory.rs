@@ -36,7 +36,7 @@ pub struct Journal {
 }
 
 impl RunDirectory {
-    /// Makes `<out>/<UTC timestamp>-<slug>/`, locks it and points `<out>/latest` at it.
+    /// Makes `<out>/<UTC timestamp>-<slug>/` and locks it.
     pub fn create(out: Option<&Path>, slug: &str, prefix: &str) -> Result<Self, Failure> {
         let out = out_folder(out)?;
         let name = format!("{}-{slug}", timestamp());
@@ -54,8 +54,14 @@ impl RunDirectory {
         let journal = Journal { format: 1, id, run: name.clone(), prefix };
         let directory = Self { path, journal, _lock: lock };
         directory.write_json("journal.json", &directory.journal)?;
-        point_latest(&out, &name);
         Ok(directory)
+    }
+
+    /// Points `latest`, beside it, at it.
+    pub fn become_latest(&self) {
+        if let Some(out) = self.path.parent() {
+            point_latest(out, &self.journal.run);
+        }
     }
 
     /// Opens the folder of an earlier run to finish it.

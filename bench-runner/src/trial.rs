@@ -91,8 +91,17 @@ struct Watched {
     interrupted: bool,
 }
 
+/// A trial that is saved and not judged yet.
+#[derive(Debug)]
+pub struct Taken {
+    /// What is known about it.
+    pub facts: TrialFacts,
+    /// Why later trials would measure nothing (disk full, a server gone), if so.
+    pub hopeless: Option<String>,
+}
+
 /// Carries out one trial and saves what there is to judge in its folder.
-pub async fn run(stage: &mut Stage<'_>, job: &Job<'_>) -> Result<TrialFacts, Failure> {
+pub async fn run(stage: &mut Stage<'_>, job: &Job<'_>) -> Result<Taken, Failure> {
     let parts = Parts::of(job)?;
     let attempt = clear(stage, job)?;
     let names = Names::of(stage, job, &parts)?;
@@ -110,10 +119,13 @@ pub async fn run(stage: &mut Stage<'_>, job: &Job<'_>) -> Result<TrialFacts, Fai
     let ends = agents.finish().await;
     let aftermath = aftermath(stage, job, &parts, (&names, &watched)).await;
     write_json(&names.folder.join("aftermath.json"), &aftermath)?;
-    let facts = facts(stage, job, (&names, &watched), (timetable, ends)).await;
+    let hopeless = hopeless(stage, &ends).await;
+    let facts = facts(stage, job, (&names, &watched), (timetable, ends, hopeless.as_deref())).await;
     write_json(&names.folder.join("trial.json"), &facts)?;
     stage.testbed.delete(parts.entry.needs, &names.objects).await;
-    Ok(facts)
+    // What stays in the register harms nobody: its names are this trial's alone.
+    let _ = parts.workload.clear(&names.register).await;
+    Ok(Taken { facts, hopeless })
 }
 
 fn id(job: &Job<'_>) -> String {
@@ -290,10 +302,10 @@ async fn facts(
     stage: &mut Stage<'_>,
     job: &Job<'_>,
     (names, watched): (&Names, &Watched),
-    (timetable, ends): (Timetable, Vec<AgentEnd>),
+    (timetable, ends, hopeless): (Timetable, Vec<AgentEnd>, Option<&str>),
 ) -> TrialFacts {
     let servers = stage.testbed.facts(&watched.before, &watched.after).await;
-    let partial = partial(stage, watched, &ends).await;
+    let partial = partial(watched, &ends, hopeless);
     let scheduled = ends.iter().map(|end| end.scheduled.filter(|_| end.facts.lost.is_none()));
     let agents: Vec<AgentFacts> = ends.iter().map(|end| end.facts.clone()).collect();
     TrialFacts {
@@ -316,17 +328,22 @@ async fn facts(
     }
 }
 
-async fn partial(stage: &mut Stage<'_>, watched: &Watched, ends: &[AgentEnd]) -> Option<String> {
-    let mut reasons = Vec::new();
+async fn hopeless(stage: &mut Stage<'_>, ends: &[AgentEnd]) -> Option<String> {
+    let stopped = ends.iter().find_map(|end| {
+        end.recording_stopped.as_ref().map(|why| format!("agent {}: {why}", end.facts.agent))
+    });
+    let silent = stage.testbed.silent().await;
+    let gone = silent.first().map(|server| format!("{server} does not answer any more"));
+    stopped.or(gone)
+}
+
+fn partial(watched: &Watched, ends: &[AgentEnd], hopeless: Option<&str>) -> Option<String> {
+    let mut reasons: Vec<String> = hopeless.map(str::to_owned).into_iter().collect();
     if watched.interrupted {
         reasons.push("interrupted".to_owned());
     }
-    for AgentEnd { facts, recording_stopped, .. } in ends {
+    for AgentEnd { facts, .. } in ends {
         reasons.extend(facts.lost.iter().map(|how| format!("agent {} {how}", facts.agent)));
-        reasons.extend(recording_stopped.iter().map(|why| format!("agent {}: {why}", facts.agent)));
-    }
-    for server in stage.testbed.silent().await {
-        reasons.push(format!("{server} does not answer any more"));
     }
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }

@@ -1,9 +1,11 @@
 //! `lockbench judge`.
 
-use crate::arguments::RunDirectory;
+use crate::arguments::RunPath;
 use crate::exit::Exit;
+use crate::saved_run::SavedRun;
 
 /// Not built yet.
-pub fn run(args: &RunDirectory) -> anyhow::Result<Exit> {
-    anyhow::bail!("`lockbench judge {}` is not built yet", args.run.display())
+pub fn run(args: &RunPath) -> anyhow::Result<Exit> {
+    let run = SavedRun::open(&args.run)?;
+    anyhow::bail!("`lockbench judge {}` is not built yet", run.path().display())
 }

@@ -2,8 +2,10 @@
 
 use crate::arguments::ReportArgs;
 use crate::exit::Exit;
+use crate::saved_run::SavedRun;
 
 /// Not built yet.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
-    anyhow::bail!("`lockbench report {}` is not built yet", args.run.display())
+    let run = SavedRun::open(&args.run)?;
+    anyhow::bail!("`lockbench report {}` is not built yet", run.path().display())
 }

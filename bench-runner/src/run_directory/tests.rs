@@ -8,6 +8,7 @@ fn a_run_gets_a_folder_of_its_own_and_the_link_points_at_it() {
     let out = tempfile::tempdir().unwrap();
     let run = RunDirectory::create(Some(out.path()), "sale", "lockbench").unwrap();
     run.write_json("plan.json", &json!({"a": 1})).unwrap();
+    run.become_latest();
     let plan: Value = read_json(&out.path().join("latest/plan.json")).unwrap();
     assert_eq!(plan, json!({"a": 1}));
     assert_eq!(run.journal().prefix, format!("lockbench:{}", run.journal().id));
@@ -46,7 +47,7 @@ fn a_bad_out_folder_is_a_usage_error_with_a_remedy() {
 fn a_foreign_file_named_latest_is_left_alone() {
     let out = tempfile::tempdir().unwrap();
     fs::write(out.path().join("latest"), "mine").unwrap();
-    RunDirectory::create(Some(out.path()), "sale", "lockbench").unwrap();
+    RunDirectory::create(Some(out.path()), "sale", "lockbench").unwrap().become_latest();
     assert_eq!(fs::read_to_string(out.path().join("latest")).unwrap(), "mine");
 }
 
