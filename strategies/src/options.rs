@@ -29,6 +29,7 @@ pub fn read<T: DeserializeOwned + Default>(block: &Value) -> Result<T, OptionErr
 }
 
 /// All options with their defaults filled in, as they are stored with each result.
+#[allow(clippy::missing_panics_doc, reason = "options are plain structs")]
 pub fn filled<T: Serialize>(options: &T) -> Value {
     serde_json::to_value(options).expect("options are plain structs with string keys")
 }

@@ -25,7 +25,7 @@ use crate::strategy::RedisAddress;
 /// How a connection behaves. Every value is explicit, because the defaults of client libraries differ and change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transport {
-    /// TCP_NODELAY: send small packets at once.
+    /// `TCP_NODELAY`: send small packets at once.
     pub nodelay: bool,
     /// How long to wait for the answer to a command before the outcome is unknown.
     pub response_timeout: Duration,

@@ -25,7 +25,7 @@ use crate::units::Period;
 
 /// What every lock of the ladder promises: exclusion, an end of every lease, and a look at the lock every so often. The
 /// order of waiters is left to chance.
-pub const CLAIMS: Claims = Claims {
+pub(crate) const CLAIMS: Claims = Claims {
     mutual_exclusion: true,
     no_leak: true,
     fifo: false,
@@ -37,17 +37,17 @@ pub const CLAIMS: Claims = Claims {
 /// Options of a lock that polls one Redis server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct PollingOptions {
+pub(crate) struct PollingOptions {
     /// The pause between two tries; `fixed: 5ms` if left out.
-    pub retry: Retry,
+    pub(crate) retry: Retry,
     /// Connections of an instance: `per-worker`, `{ shared: n }` or `{ pool: n }`; `per-worker` if left out.
-    pub connections: Connections,
-    /// TCP_NODELAY; true if left out.
-    pub nodelay: bool,
+    pub(crate) connections: Connections,
+    /// `TCP_NODELAY`; true if left out.
+    pub(crate) nodelay: bool,
     /// How long to wait for an answer before the outcome is unknown; 2s if left out.
-    pub response_timeout: Period,
+    pub(crate) response_timeout: Period,
     /// How long connecting may take; 2s if left out.
-    pub connect_timeout: Period,
+    pub(crate) connect_timeout: Period,
 }
 
 impl Default for PollingOptions {
@@ -65,7 +65,7 @@ impl Default for PollingOptions {
 
 impl PollingOptions {
     /// Whether the numbers make sense.
-    pub fn validate(&self) -> Result<(), OptionError> {
+    pub(crate) fn validate(&self) -> Result<(), OptionError> {
         self.retry.validate("retry")?;
         let timeouts = [
             ("response-timeout", self.response_timeout),
@@ -81,7 +81,7 @@ impl PollingOptions {
     }
 
     /// How an instance with these options connects.
-    pub fn links(&self) -> LinkOptions {
+    pub(crate) fn links(&self) -> LinkOptions {
         LinkOptions {
             connections: self.connections,
             transport: Transport {

@@ -24,7 +24,7 @@ use crate::strategy::{BackendKind, Claims, Entry, InstanceSetup, Role, Strategy}
 use crate::units::Period;
 
 /// The entry of the catalogue.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "control-flock",
     summary: "flock(2) on a file per key, across processes: must be cleared",
     page: PAGE,

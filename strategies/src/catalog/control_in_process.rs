@@ -17,7 +17,7 @@ use crate::probe::Probe;
 use crate::strategy::{Claims, Entry, InstanceSetup, Role, Strategy};
 
 /// The entry of the catalogue.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "control-in-process",
     summary: "a fair mutex in the memory of one process: must be cleared",
     page: PAGE,

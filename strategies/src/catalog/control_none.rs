@@ -5,7 +5,7 @@ use crate::options::{self, NoOptions};
 use crate::strategy::{Entry, Role};
 
 /// The entry of the catalogue.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "control-none",
     summary: "no lock and no guard: must be convicted",
     page: PAGE,

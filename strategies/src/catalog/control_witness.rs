@@ -11,7 +11,7 @@ use crate::redis_script::Script;
 use crate::strategy::{BackendKind, Claims, Entry, Role};
 
 /// The entry of the catalogue.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "control-witness",
     summary: "a key without expiry on the witness: must be cleared",
     page: PAGE,

@@ -16,7 +16,7 @@ use crate::probe::Probe;
 use crate::strategy::{Claims, Entry, InstanceSetup, OptionError, Role, Strategy};
 
 /// The entry of the catalogue.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "no-lock",
     summary: "no lock: the guard alone (cas or atomic) keeps the register right",
     page: PAGE,

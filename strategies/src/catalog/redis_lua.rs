@@ -18,7 +18,7 @@ use crate::strategy::{BackendKind, Entry, Role};
 use crate::units::Period;
 
 /// The entry of the catalogue.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "redis-lua",
     summary: "SET NX PX, released by an atomic compare-and-delete: the lock most libraries have",
     page: PAGE,
@@ -85,7 +85,7 @@ struct LuaOptions {
     retry: Retry,
     /// Connections of an instance: `per-worker`, `{ shared: n }` or `{ pool: n }`; `per-worker` if left out.
     connections: Connections,
-    /// TCP_NODELAY; true if left out.
+    /// `TCP_NODELAY`; true if left out.
     nodelay: bool,
     /// How long to wait for an answer before the outcome is unknown; 2s if left out.
     response_timeout: Period,
@@ -138,14 +138,13 @@ impl Wire for Lua {
 
     async fn check(&self, link: &RedisLink) -> Result<(), LockError> {
         match self.delete {
-            Delete::Script => Ok(()),
             Delete::Delex if !knows(link, "DELEX").await? => Err(LockError::Unsupported(
                 "the server has no DELEX, which came with Redis 8.4: use `delete: script`",
             )),
             Delete::Delifeq if !knows(link, "DELIFEQ").await? => Err(LockError::Unsupported(
                 "the server has no DELIFEQ, which came with Valkey 9: use `delete: script`",
             )),
-            Delete::Delex | Delete::Delifeq => Ok(()),
+            Delete::Script | Delete::Delex | Delete::Delifeq => Ok(()),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::redis_polling::{Ask, CLAIMS, Line, PollingOptions, PollingStrategy, W
 use crate::strategy::{BackendKind, Entry, Role};
 
 /// The entry of the catalogue.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "redis-owner-check",
     summary: "SET NX PX, released by GET, a comparison in the client, and DEL: not atomic",
     page: PAGE,

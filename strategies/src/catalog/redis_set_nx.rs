@@ -9,7 +9,7 @@ use crate::redis_polling::{Ask, CLAIMS, Line, PollingOptions, PollingStrategy, W
 use crate::strategy::{BackendKind, Entry, Role};
 
 /// The entry of the catalogue.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "redis-set-nx",
     summary: "SET NX PX in one command, released by a plain DEL that asks for no owner",
     page: PAGE,

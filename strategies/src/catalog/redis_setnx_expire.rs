@@ -10,7 +10,7 @@ use crate::redis_polling::{Ask, CLAIMS, Line, PollingOptions, PollingStrategy, W
 use crate::strategy::{BackendKind, Entry, Role};
 
 /// The entry of the catalogue.
-pub const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry = Entry {
     name: "redis-setnx-expire",
     summary: "SETNX then EXPIRE, released by DEL: the historical pattern, with a crash window",
     page: PAGE,
