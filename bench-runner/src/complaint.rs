@@ -1,6 +1,6 @@
 //! What is wrong with a scenario, where, and what to write instead.
 
-use std::fmt::Write as _;
+use crate::text::push;
 
 /// A range of bytes in the text of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -62,6 +62,8 @@ pub struct Source {
 
 /// Longest piece of a source line that is shown, in characters.
 const WIDTH: usize = 120;
+/// Most complaints that are shown; who has more has the wrong file.
+const MOST: usize = 50;
 
 impl Source {
     /// Line and column of a byte, both from 1; the column counts characters.
@@ -78,19 +80,22 @@ impl Source {
         let mut sorted: Vec<&Complaint> = complaints.iter().collect();
         sorted.sort_by_key(|complaint| complaint.place);
         let mut text = String::new();
-        for complaint in sorted {
+        for complaint in sorted.iter().take(MOST) {
             self.render_one(complaint, &mut text);
         }
         let count = complaints.len();
+        if count > MOST {
+            push(&mut text, format_args!("the other {} are not shown\n", count - MOST));
+        }
         let noun = if count == 1 { "complaint" } else { "complaints" };
-        writeln!(text, "{count} {noun}; nothing was started").expect("a string takes every write");
+        push(&mut text, format_args!("{count} {noun}; nothing was started\n"));
         text
     }
 
     fn render_one(&self, complaint: &Complaint, text: &mut String) {
         let message = printable(&complaint.message);
         let Some(place) = complaint.place else {
-            text.push_str(&format!("{}: {message}\n", self.file));
+            push(text, format_args!("{}: {message}\n", self.file));
             push_remedy(complaint, 2, text);
             return;
         };
@@ -108,16 +113,19 @@ impl Source {
             .map_or(1, |piece| piece.trim_end().chars().count())
             .clamp(1, (shown.chars().count() + 1).saturating_sub(column - 1 - skipped).max(1));
         let gutter = line.to_string().len();
-        text.push_str(&format!(
-            "{}:{line}:{column}: {message}\n{:gutter$} |\n{line} | {}\n{:gutter$} | {:indent$}{}\n",
-            self.file,
-            "",
-            printable(&shown),
-            "",
-            "",
-            "^".repeat(length),
-            indent = column - 1 - skipped,
-        ));
+        push(
+            text,
+            format_args!(
+                "{}:{line}:{column}: {message}\n{:gutter$} |\n{line} | {}\n{:gutter$} | {:indent$}{}\n",
+                self.file,
+                "",
+                printable(&shown),
+                "",
+                "",
+                "^".repeat(length),
+                indent = column - 1 - skipped,
+            ),
+        );
         push_remedy(complaint, gutter + 1, text);
     }
 
@@ -133,7 +141,7 @@ impl Source {
 
 fn push_remedy(complaint: &Complaint, indent: usize, text: &mut String) {
     if let Some(remedy) = &complaint.remedy {
-        text.push_str(&format!("{:indent$}= {}\n", "", printable(remedy)));
+        push(text, format_args!("{:indent$}= {}\n", "", printable(remedy)));
     }
     text.push('\n');
 }

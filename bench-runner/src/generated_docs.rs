@@ -3,6 +3,7 @@
 use crate::arguments::Kind;
 use crate::glossary::{OptionLine, Word, of};
 use crate::reference::{KEYS, LATER};
+use crate::text::push;
 
 /// A page: its path below the root of the repository, and its text.
 pub type Page = (&'static str, String);
@@ -33,27 +34,33 @@ fn scenario() -> String {
             "" => "*required*",
             default => default,
         };
-        text.push_str(&format!(
-            "| `{}` | {} | {} | {} |\n",
-            key.path,
-            cell(&key.form.words()),
-            cell(default),
-            cell(key.meaning)
-        ));
+        push(
+            &mut text,
+            format_args!(
+                "| `{}` | {} | {} | {} |\n",
+                key.path,
+                cell(&key.form.words()),
+                cell(default),
+                cell(key.meaning)
+            ),
+        );
     }
-    text.push_str(&format!(
-        "\nPlanned and refused as *not built yet*: {}; faults other than `none`; backends other than `redis` and `witness`.\n",
-        LATER.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
-    ));
+    push(
+        &mut text,
+        format_args!(
+            "\nPlanned and refused as *not built yet*: {}; faults other than `none`; backends other than `redis` and `witness`.\n",
+            LATER.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+        ),
+    );
     for (heading, kind) in [
         ("Loads", Kind::Loads),
         ("Callers", Kind::Callers),
         ("Guards", Kind::Guards),
         ("Metrics of gates", Kind::Gates),
     ] {
-        text.push_str(&format!("\n## {heading}\n\n"));
+        push(&mut text, format_args!("\n## {heading}\n\n"));
         for word in of(kind) {
-            text.push_str(&format!("- `{}`: {}\n", word.name, word.summary));
+            push(&mut text, format_args!("- `{}`: {}\n", word.name, word.summary));
         }
     }
     text.push_str(CELLS);
@@ -89,11 +96,11 @@ fn page(word: &Word) -> String {
     if !word.facts.is_empty() {
         text.push('\n');
         for fact in &word.facts {
-            text.push_str(&format!("- {fact}\n"));
+            push(&mut text, format_args!("- {fact}\n"));
         }
     }
     if !word.text.trim().is_empty() {
-        text.push_str(&format!("\n{}\n", word.text.trim()));
+        push(&mut text, format_args!("\n{}\n", word.text.trim()));
     }
     // Some pages describe their options themselves.
     if !word.text.contains("| option |") {
@@ -108,13 +115,16 @@ fn options(options: &[OptionLine]) -> String {
     }
     let mut text = String::from("\n| option | takes | default | meaning |\n|---|---|---|---|\n");
     for option in options {
-        text.push_str(&format!(
-            "| `{}` | {} | {} | {} |\n",
-            option.path,
-            cell(&option.form),
-            cell(&option.default),
-            cell(&option.meaning)
-        ));
+        push(
+            &mut text,
+            format_args!(
+                "| `{}` | {} | {} | {} |\n",
+                option.path,
+                cell(&option.form),
+                cell(&option.default),
+                cell(&option.meaning)
+            ),
+        );
     }
     text
 }

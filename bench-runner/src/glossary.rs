@@ -8,6 +8,7 @@ use workloads::catalog::WORKLOADS;
 use workloads::guard::Guard;
 
 use crate::arguments::Kind;
+use crate::text::push;
 
 /// One name.
 #[derive(Debug, Clone)]
@@ -44,10 +45,10 @@ impl Word {
     pub fn page(&self) -> String {
         let mut page = format!("{} ({})\n{}\n", self.name, singular(self.kind), self.summary);
         for fact in &self.facts {
-            page.push_str(&format!("  {fact}\n"));
+            push(&mut page, format_args!("  {fact}\n"));
         }
         if !self.text.trim().is_empty() {
-            page.push_str(&format!("\n{}\n", self.text.trim()));
+            push(&mut page, format_args!("\n{}\n", self.text.trim()));
         }
         // Some pages describe their options themselves.
         if !self.options.is_empty() && !self.text.contains("| option |") {
@@ -59,10 +60,13 @@ impl Word {
                 } else {
                     format!(" [{}]", option.default)
                 };
-                page.push_str(&format!(
-                    "  {:width$}  {}{default}  {}\n",
-                    option.path, option.form, option.meaning
-                ));
+                push(
+                    &mut page,
+                    format_args!(
+                        "  {:width$}  {}{default}  {}\n",
+                        option.path, option.form, option.meaning
+                    ),
+                );
             }
         }
         page

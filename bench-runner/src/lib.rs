@@ -37,6 +37,7 @@ pub mod supervisor_protocol;
 pub mod terminal;
 pub mod testbed;
 pub mod tether;
+pub mod text;
 pub mod trial;
 pub mod usage;
 pub mod yaml;

@@ -12,6 +12,8 @@ use crate::complaint::{Complaint, Place};
 pub const MAX_BYTES: usize = 1 << 20;
 /// Most nodes of a tree, those that aliases repeat included.
 const MAX_NODES: usize = 20_000;
+/// After so many complaints, keys are not looked at any more.
+const MAX_COMPLAINTS: usize = 200;
 /// Deepest nesting.
 const MAX_DEPTH: usize = 32;
 
@@ -225,7 +227,7 @@ impl<'t> Builder<'t, '_> {
             let value = self.node(event, span, depth + 1)?;
             match key.shape {
                 Shape::Scalar(Scalar { text, plain: true }) if text == "<<" => {
-                    merged.extend(self.merge(value)?);
+                    merged.extend(merge(value)?);
                 }
                 Shape::Scalar(Scalar { text, .. }) => {
                     self.add(&mut pairs, Pair { key: text, place: key.place, value });
@@ -236,6 +238,9 @@ impl<'t> Builder<'t, '_> {
     }
 
     fn add(&mut self, pairs: &mut Vec<Pair>, pair: Pair) {
+        if self.complaints.len() >= MAX_COMPLAINTS {
+            return;
+        }
         let Some(first) = pairs.iter().find(|first| first.key == pair.key) else {
             pairs.push(pair);
             return;
@@ -246,23 +251,23 @@ impl<'t> Builder<'t, '_> {
                 .remedy(format!("it stands in line {line} already; keep one of the two")),
         );
     }
+}
 
-    fn merge(&mut self, value: Node) -> Result<Vec<Pair>, Complaint> {
-        match value.shape {
-            Shape::Map(pairs) => Ok(pairs),
-            Shape::List(items) => {
-                let mut all: Vec<Pair> = Vec::new();
-                for item in items {
-                    for pair in self.merge(item)? {
-                        if !all.iter().any(|own| own.key == pair.key) {
-                            all.push(pair);
-                        }
+fn merge(value: Node) -> Result<Vec<Pair>, Complaint> {
+    match value.shape {
+        Shape::Map(pairs) => Ok(pairs),
+        Shape::List(items) => {
+            let mut all: Vec<Pair> = Vec::new();
+            for item in items {
+                for pair in merge(item)? {
+                    if !all.iter().any(|own| own.key == pair.key) {
+                        all.push(pair);
                     }
                 }
-                Ok(all)
             }
-            Shape::Scalar(_) => Err(Complaint::at(value.place, "`<<` merges blocks of keys only")),
+            Ok(all)
         }
+        Shape::Scalar(_) => Err(Complaint::at(value.place, "`<<` merges blocks of keys only")),
     }
 }
 

@@ -186,7 +186,7 @@ fn c8_files_that_are_no_scenarios_end_at_once() {
         let below = format!("*a{}, ", level - 1).repeat(9);
         bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
     }
-    complains(&plan_bytes(bomb.as_bytes()), ":6:", &["more than 20000 values"]);
+    complains(&plan_bytes(bomb.as_bytes()), ":5:", &["more than 20000 values"]);
     for good in [
         "\u{feff}name: x\nstrategies: [redis-lua]\nworkloads: [seckill]\n".to_owned(),
         "name: x\r\nstrategies: [redis-lua]\r\nworkloads:\r\n  - seckill\r\n".to_owned(),

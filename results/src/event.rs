@@ -1,5 +1,6 @@
 //! One fact about one operation, and the words that facts are told in.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A point on `CLOCK_MONOTONIC` of the host that recorded it, in nanoseconds.
@@ -132,7 +133,9 @@ impl StepOutcome {
 }
 
 /// How one operation ended, seen by the user of the lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Outcome {
@@ -154,6 +157,18 @@ impl Outcome {
     /// Every outcome, in the order of the result contract.
     pub const ALL: [Self; 6] =
         [Self::Granted, Self::Denied, Self::Refused, Self::Error, Self::Unknown, Self::Cancelled];
+
+    /// The name used in reports, run.json and tags of histograms.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Granted => "granted",
+            Self::Denied => "denied",
+            Self::Refused => "refused",
+            Self::Error => "error",
+            Self::Unknown => "unknown",
+            Self::Cancelled => "cancelled",
+        }
+    }
 
     /// The outcome behind an on-disk code.
     pub const fn from_code(code: u64) -> Option<Self> {

@@ -1,5 +1,6 @@
 //! What is known about one trial besides its histories: `trial.json`, written before anything is judged.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -105,7 +106,7 @@ pub struct ServerFacts {
 }
 
 /// One entry of a slow log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlowCommand {
     /// Execution time on the server in microseconds.

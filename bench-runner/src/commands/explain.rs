@@ -19,7 +19,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
         );
         return Err(Misuse(format!("nothing goes by the name `{}`; {hint}", args.name)).into());
     }
-    let pages: Vec<String> = found.iter().map(|word| word.page()).collect();
+    let pages: Vec<String> = found.iter().map(crate::glossary::Word::page).collect();
     print(&pages.join("\n"))?;
     Ok(Exit::Pass)
 }

@@ -4,6 +4,7 @@ use crate::arguments::{Kind, ListArgs};
 use crate::exit::Exit;
 use crate::glossary::of;
 use crate::terminal::print;
+use crate::text::push;
 
 /// Prints names and summaries.
 pub fn run(args: &ListArgs) -> anyhow::Result<Exit> {
@@ -12,13 +13,13 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Exit> {
     let mut text = String::new();
     for kind in kinds {
         if headings {
-            text.push_str(&format!("{}\n", kind.name()));
+            push(&mut text, format_args!("{}\n", kind.name()));
         }
         let words = of(kind);
         let width = words.iter().map(|word| word.name.len()).max().unwrap_or_default();
         for word in words {
             let indent = if headings { "  " } else { "" };
-            text.push_str(&format!("{indent}{:width$}  {}\n", word.name, word.summary));
+            push(&mut text, format_args!("{indent}{:width$}  {}\n", word.name, word.summary));
         }
     }
     print(&text)?;

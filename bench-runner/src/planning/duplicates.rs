@@ -7,9 +7,11 @@ use crate::scenario::Scenario;
 /// Complaints about values that would make the same cells twice.
 pub fn duplicates(scenario: &Scenario, pairs: &[Vec<Option<Pair>>]) -> Vec<Complaint> {
     let mut found = Vec::new();
-    let row = |s: usize| pairs.get(s).map(|row| row.iter().map(essence).collect::<Vec<_>>());
+    let row = |s: usize| {
+        pairs.get(s).map(|row| row.iter().map(Option::as_ref).map(essence).collect::<Vec<_>>())
+    };
     let column =
-        |w: usize| pairs.iter().map(|row| row.get(w).and_then(essence)).collect::<Vec<_>>();
+        |w: usize| pairs.iter().map(|row| essence(row.get(w)?.as_ref())).collect::<Vec<_>>();
     let strategies: Vec<_> = scenario
         .strategies
         .iter()
@@ -41,9 +43,9 @@ pub fn duplicates(scenario: &Scenario, pairs: &[Vec<Option<Pair>>]) -> Vec<Compl
 }
 
 fn essence(
-    pair: &Option<Pair>,
+    pair: Option<&Pair>,
 ) -> Option<(serde_json::Value, serde_json::Value, crate::plan::Lock)> {
-    pair.as_ref().map(Pair::essence)
+    pair.map(Pair::essence)
 }
 
 fn repeated<T: PartialEq>(

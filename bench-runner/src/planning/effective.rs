@@ -53,7 +53,7 @@ fn strategies(scenario: &Scenario, pairs: &[Vec<Option<Pair>>]) -> Value {
             {
                 block.extend(lock);
             }
-            Some(named(wanted.name, block))
+            Some(named(wanted.name, &block))
         })
         .collect()
 }
@@ -64,11 +64,11 @@ fn workloads(scenario: &Scenario, pairs: &[Vec<Option<Pair>>]) -> Value {
         .workloads
         .iter()
         .zip(row)
-        .filter_map(|(wanted, pair)| Some(named(wanted.name, pair.as_ref()?.workload.options())))
+        .filter_map(|(wanted, pair)| Some(named(wanted.name, &pair.as_ref()?.workload.options())))
         .collect()
 }
 
-fn named(name: &str, block: Value) -> Value {
+fn named(name: &str, block: &Value) -> Value {
     if block.is_null() || block.as_object().is_some_and(Map::is_empty) {
         return name.into();
     }

@@ -32,7 +32,7 @@ pub fn build<T>(
     let mut rest = options.clone();
     for _ in 0..MOST {
         match build(&rest) {
-            Ok(built) if complaints.len() == before => return Some((options, built)),
+            Ok(made) if complaints.len() == before => return Some((options, made)),
             Ok(_) => return None,
             Err(error) => {
                 let error = located(error, &rest, build);

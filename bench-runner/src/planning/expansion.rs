@@ -33,8 +33,11 @@ pub fn too_many(scenario: &Scenario) -> Option<Complaint> {
         scenario.loads.len(),
         scenario.callers.len(),
         scenario.guards.len(),
+        scenario.faults.len(),
     ]
     .into_iter()
+    // An empty axis was complained about; the others may still be far too long.
+    .map(|values| values.max(1))
     .fold(1_usize, usize::saturating_mul);
     (cells > MOST).then(|| {
         Complaint::of_file(format!("the axes multiply to {cells} cells"))

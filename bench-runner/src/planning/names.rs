@@ -74,7 +74,7 @@ pub fn labels(values: &[(&str, Option<&Node>)]) -> Vec<String> {
 fn suffix(block: &Node) -> String {
     let mut parts = Vec::new();
     flatten("", block, &mut parts);
-    let whole: String = parts.iter().map(|part| format!("+{}", words(part, 40))).collect();
+    let whole = parts.iter().fold(String::new(), |whole, part| whole + "+" + &words(part, 40));
     if whole.len() <= 48 { whole } else { format!("+{}", hash(&whole)) }
 }
 

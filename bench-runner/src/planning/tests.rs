@@ -105,8 +105,23 @@ fn a_value_that_fits_no_cell_is_a_complaint() {
     }
 }
 
+#[test]
+fn thousands_of_mistakes_are_found_in_time() {
+    let same = "a: 1\n".repeat(9_000);
+    let many = format!("guards: [{}]\n", "none, ".repeat(15_000));
+    let unknown: Vec<String> = (0..9_000).map(|key| format!("key{key}: 1")).collect();
+    let unknown = unknown.join("\n");
+    for text in [same, many, unknown] {
+        let begun = Instant::now();
+        let scenario = Scenario::parse("s.yaml", &text, &|_: &str| None);
+        let complaints = Plan::from_scenario(&scenario).expect_err("it is none");
+        assert!(scenario.source.render(&complaints).len() > 100);
+        assert!(begun.elapsed().as_millis() < 3000, "{:?}", begun.elapsed());
+    }
+}
+
 fn axis(name: &str, values: &[String]) -> String {
-    format!("{name}:\n{}", values.iter().map(|value| format!("  - {value}\n")).collect::<String>())
+    format!("{name}:\n  - {}\n", values.join("\n  - "))
 }
 
 prop_compose! {

@@ -220,13 +220,12 @@ fn named<T: Copy>(
             complaints.push(Complaint::at(block.place, format!("a {what} has no options")));
             continue;
         }
-        match choices.iter().find(|(name, _)| *name == item.name) {
-            Some((_, value)) => all.push(Placed { value: *value, place: item.place }),
-            None => {
-                let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-                complaints.push(unknown(what, &item, &names, &[]));
-            }
-        }
+        let Some((_, value)) = choices.iter().find(|(name, _)| *name == item.name) else {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            complaints.push(unknown(what, &item, &names, &[]));
+            continue;
+        };
+        all.push(Placed { value: *value, place: item.place });
     }
     all
 }

@@ -219,15 +219,14 @@ fn expand(
             );
             return None;
         };
-        match environment(name) {
-            Some(value) => expanded.push_str(&value),
-            None => {
-                complaints.push(
-                    Complaint::at(place, format!("the environment variable `{name}` is not set"))
-                        .remedy(format!("export {name}=...")),
-                );
-                whole = false;
-            }
+        if let Some(value) = environment(name) {
+            expanded.push_str(&value);
+        } else {
+            complaints.push(
+                Complaint::at(place, format!("the environment variable `{name}` is not set"))
+                    .remedy(format!("export {name}=...")),
+            );
+            whole = false;
         }
         rest = after;
     }

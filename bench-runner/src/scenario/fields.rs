@@ -26,19 +26,17 @@ impl<'n> Fields<'n> {
         what: &'static str,
         complaints: &mut Vec<Complaint>,
     ) -> Option<Self> {
-        match &node.shape {
-            Shape::Map(pairs) => Some(Self { what, pairs, asked: Vec::new() }),
-            _ => {
-                complaints.push(
-                    Complaint::at(
-                        node.place,
-                        format!("{what} must be a block of keys, not {}", node.kind()),
-                    )
-                    .remedy("write keys with values, or remove it to have the defaults"),
-                );
-                None
-            }
+        if let Shape::Map(pairs) = &node.shape {
+            return Some(Self { what, pairs, asked: Vec::new() });
         }
+        complaints.push(
+            Complaint::at(
+                node.place,
+                format!("{what} must be a block of keys, not {}", node.kind()),
+            )
+            .remedy("write keys with values, or remove it to have the defaults"),
+        );
+        None
     }
 
     /// The value of `key`, if it stands there.

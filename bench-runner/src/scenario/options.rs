@@ -61,8 +61,7 @@ pub fn to_json(node: &Node, yardsticks: Yardsticks, complaints: &mut Vec<Complai
 
 fn word(scalar: &Scalar, yardsticks: Yardsticks) -> Result<Value, (String, String)> {
     let text = scalar.text.as_str();
-    if matches!(parse_length(text), Ok(Length::Leases(_) | Length::Works(_))) {
-        let length = parse_length(text).expect("it was parsed a line ago");
+    if let Ok(length @ (Length::Leases(_) | Length::Works(_))) = parse_length(text) {
         return yardsticks.resolve(length).map(|length| show(length).into()).map_err(|why| {
             (format!("`{text}`: {why}"), "write a duration with its unit, such as 500ms".into())
         });
@@ -85,7 +84,7 @@ fn word(scalar: &Scalar, yardsticks: Yardsticks) -> Result<Value, (String, Strin
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.len() > 1
         && digits.starts_with('0')
-        && digits.bytes().nth(1).is_some_and(|byte| byte.is_ascii_alphanumeric())
+        && digits.as_bytes().get(1).is_some_and(u8::is_ascii_alphanumeric)
         && digits.bytes().all(|byte| byte.is_ascii_hexdigit() || b"xob_".contains(&byte))
     {
         return ambiguous("write a decimal number without leading zeros".into());
@@ -160,7 +159,7 @@ pub fn remove(value: &mut Value, path: &str) -> bool {
         return map.shift_remove(step).is_some();
     }
     match map.get_mut(step) {
-        Some(Value::Object(_)) => remove(map.get_mut(step).expect("it was there a line ago"), rest),
+        Some(inner @ Value::Object(_)) => remove(inner, rest),
         // Inside a list or a scalar there is nothing to take out but the whole.
         Some(_) => map.shift_remove(step).is_some(),
         None => false,

@@ -82,16 +82,14 @@ pub fn duration(
     node: &Node,
     complaints: &mut Vec<Complaint>,
 ) -> Option<Duration> {
-    match length(what, bounds, node, complaints)? {
-        Length::Fixed(duration) => Some(duration),
-        _ => {
-            complaints.push(
-                Complaint::at(node.place, format!("{what} cannot be a multiple"))
-                    .remedy("write a duration with its unit, such as 500ms"),
-            );
-            None
-        }
+    if let Length::Fixed(duration) = length(what, bounds, node, complaints)? {
+        return Some(duration);
     }
+    complaints.push(
+        Complaint::at(node.place, format!("{what} cannot be a multiple"))
+            .remedy("write a duration with its unit, such as 500ms"),
+    );
+    None
 }
 
 /// A duration within `bounds`, or a multiple of the lease or of the work.

@@ -51,11 +51,12 @@ fn bombs_depths_and_lengths_are_refused_at_once() {
     let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for level in 1..12 {
         let below = format!("*a{}, ", level - 1).repeat(10);
-        bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
+        bomb += &format!("a{level}: &a{level} [{below}]\n");
     }
     let deep = "[".repeat(10_000);
-    let blocks: String =
-        (0..10_000).map(|level| format!("{}a:\n", " ".repeat(level % 400))).collect();
+    let blocks: Vec<String> =
+        (0..10_000).map(|level| format!("{}a:", " ".repeat(level % 400))).collect();
+    let blocks = blocks.join("\n");
     let long = "a: 1\n".repeat(300_000);
     for text in [bomb, deep, "- ".repeat(10_000), "{a: ".repeat(10_000), blocks, long] {
         let begun = std::time::Instant::now();
