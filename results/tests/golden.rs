@@ -1,5 +1,7 @@
 //! Small histories, written by hand, each with the verdict that it must get. The first line of each says what it shows.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::path::{Path, PathBuf};
 
 use results::assemble::assemble;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use results::trial::{AgentFacts, TrialFacts};
 
 /// A trial of one agent with the given histories.
-pub fn of(histories: &[&str], workers: u32) -> TrialFacts {
+pub(crate) fn of(histories: &[&str], workers: u32) -> TrialFacts {
     TrialFacts {
         format: 1,
         run: "golden".to_owned(),
@@ -27,7 +27,7 @@ pub fn of(histories: &[&str], workers: u32) -> TrialFacts {
 }
 
 /// An agent that ended as it should.
-pub fn agent(agent: u32, histories: &[&str]) -> AgentFacts {
+pub(crate) fn agent(agent: u32, histories: &[&str]) -> AgentFacts {
     AgentFacts {
         agent,
         histories: histories.iter().map(|&name| name.to_owned()).collect(),
