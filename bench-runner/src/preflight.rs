@@ -222,7 +222,7 @@ fn sample<'a>(command: &'static str, key: &'a str) -> Vec<&'a str> {
         "EVALSHA" => vec!["EVALSHA", "0000000000000000000000000000000000000000", "1", key],
         "SCRIPT" => vec!["SCRIPT", "LOAD", "return 1"],
         "INCR" => vec!["INCR", key],
-        "PING" => vec!["PING"],
+        "PING" | "TIME" => vec![command],
         "RPUSH" => vec!["RPUSH", key, "probe"],
         "LRANGE" => vec!["LRANGE", key, "0", "0"],
         "HSET" => vec!["HSET", key, "field", "probe"],
