@@ -19,13 +19,17 @@ use crate::redis_server::{Counters, LockObjects, RedisServer};
 use crate::server_info::ServerInfo;
 use crate::supervisor_link::SupervisorLink;
 
-/// What lock strategies use on the Redis under test.
-const LOCK_COMMANDS: &[&str] =
-    &["SET", "GET", "DEL", "EXISTS", "PTTL", "EVAL", "EVALSHA", "SCRIPT"];
+/// What every lock needs on the Redis under test, beside the commands of its own.
+const LOCK_COMMANDS: &[&str] = &["SET", "GET", "DEL", "EXISTS", "PTTL", "EVALSHA", "SCRIPT"];
 
-/// What workloads use on the witness.
-const WITNESS_COMMANDS: &[&str] =
-    &["SET", "GET", "DEL", "EXISTS", "PTTL", "EVAL", "EVALSHA", "SCRIPT", "TIME"];
+/// What one of the strategies needs in addition: `SETNX` and `EXPIRE` in two steps.
+const TWO_STEP_COMMANDS: &[&str] = &["SETNX", "PEXPIRE"];
+
+/// What registers and the control on the witness need there, in scripts and outside.
+const WITNESS_COMMANDS: &[&str] = &[
+    "SET", "GET", "DEL", "EXISTS", "PTTL", "EVALSHA", "SCRIPT", "TIME", "INCR", "DECR", "HSET",
+    "HSETNX", "RPUSH", "SADD", "SREM", "SCARD", "PEXPIRE",
+];
 
 /// The servers of a run. [`Testbed::end`] stops them; if it is dropped instead, the supervisor does.
 #[derive(Debug)]
