@@ -1,4 +1,9 @@
 //! Histories, checkers, figures, gates and reports.
+//!
+//! From a recording to a verdict: [`history_writer`] appends [events](event) to a file that survives the death of its
+//! process, in the format that [`history`] describes; [`history_reader`] reads it back whatever state it is in;
+//! [`assemble`] puts [operations](operation) together again and keeps of each grant a [`hold`]; the [`checkers`] are
+//! pure functions from that [history](checker::History) to [findings](verdict::Finding).
 pub mod assemble;
 pub mod atomic_file;
 mod by_key;
