@@ -248,7 +248,7 @@ impl<'a> Assembly<'a> {
             return;
         }
         let operation = open.close();
-        match (open.place, Hold::of(&operation)) {
+        match (open.place, open.hold(&operation)) {
             (Some(place), Some(hold)) => self.holds[place] = hold,
             _ if operation.acquire_call != 0 => self.waits.push(Wait {
                 op: operation.op,

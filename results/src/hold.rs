@@ -13,6 +13,8 @@ pub const NO_RELEASE: u8 = 255;
 ///
 /// `start..end` is the *definite* hold of `docs/correctness.md`: acquire returned, to release called,
 /// the last passed check (a caller that checks), or the last recorded event (a process that died).
+/// That a caller that checks wrote later than that shows in the order of the witness's sequence numbers, not here: when
+/// an answer was read says nothing about when the write was applied.
 /// The times behind methods are kept to about a microsecond, rounded to the side that accuses nobody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
@@ -24,8 +26,6 @@ pub struct Hold {
     pub end: Nanos,
     /// Until when the lease is good, renewals included where they say so; `u64::MAX` for one without end.
     pub valid_until: Nanos,
-    /// Fencing token, 0 if none.
-    pub token: u64,
     /// Index of the lock key.
     pub key: u32,
     /// `start` minus acquire called, rounded down.
@@ -36,6 +36,10 @@ pub struct Hold {
     ran_on: u32,
     /// Release answered minus `end`, rounded up; `u32::MAX` if it never was, failed, or does not fit.
     answered: u32,
+    /// Sequence number of the witness's first answer under this lock; 0 if there is none, or none that fits.
+    pub entered: u32,
+    /// Sequence number of the last write that the register confirmed; 0 as above.
+    pub wrote: u32,
     /// Bits of [`flags`](crate::event::flags).
     pub flags: u16,
     /// A [`Released`](crate::event::Released) code, or [`NO_RELEASE`].
@@ -56,7 +60,8 @@ impl Hold {
             start,
             end,
             valid_until: operation.valid_until,
-            token: operation.token,
+            entered: 0,
+            wrote: 0,
             key: operation.key,
             waited: rounded_down(start.saturating_sub(operation.acquire_call)),
             asked: rounded_up(start.saturating_sub(operation.request_sent)),
@@ -78,7 +83,8 @@ impl Hold {
             start,
             end: start,
             valid_until: Nanos::MAX,
-            token: 0,
+            entered: 0,
+            wrote: 0,
             key,
             waited: 0,
             asked: 0,

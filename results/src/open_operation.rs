@@ -1,6 +1,7 @@
 //! An operation while its events come in, and the rule for where its hold ends.
 
 use crate::event::{Event, EventKind, Nanos, OpId, Outcome, Released, StepOutcome, flags};
+use crate::hold::Hold;
 use crate::operation::Operation;
 
 /// What is known so far about an operation that has not ended.
@@ -15,8 +16,10 @@ pub(crate) struct OpenOperation {
     passed: Nanos,
     /// The first lost signal; 0 if none.
     lost: Nanos,
-    /// The last access that the register confirmed; 0 if none.
-    accessed: Nanos,
+    /// Sequence number of the witness's first answer; 0 if none.
+    entered: u64,
+    /// Sequence number of the last write that the register confirmed; 0 if none.
+    wrote: u64,
     /// How long the lease was when it was granted.
     ttl: Nanos,
     /// When the last renewal went out; 0 if that is not known.
@@ -54,7 +57,8 @@ impl OpenOperation {
             last: event.at,
             passed: 0,
             lost: 0,
-            accessed: 0,
+            entered: 0,
+            wrote: 0,
             ttl: 0,
             renewing: 0,
             acknowledged: false,
@@ -99,10 +103,13 @@ impl OpenOperation {
             EventKind::AcquireCall => operation.acquire_call = event.at,
             EventKind::AcquireReturn => return self.acquired(event),
             EventKind::Token => operation.token = event.arg,
-            EventKind::Read if event.outcome == StepOutcome::Ok => self.accessed = event.at,
+            EventKind::Enter | EventKind::Read if self.entered == 0 => self.entered = event.seq,
             EventKind::Write if event.outcome == StepOutcome::Ok => {
-                self.accessed = event.at;
                 self.acknowledged = true;
+                self.wrote = event.seq;
+                if self.entered == 0 {
+                    self.entered = event.seq;
+                }
             }
             EventKind::Check if event.outcome == StepOutcome::Ok => self.passed = event.at,
             EventKind::LostSignal if self.lost == 0 => self.lost = event.at,
@@ -160,6 +167,14 @@ impl OpenOperation {
         }
     }
 
+    /// What is left of it for the checkers; `operation` is what closing it gave.
+    pub(crate) fn hold(&self, operation: &Operation) -> Option<Hold> {
+        let short = |seq: u64| u32::try_from(seq).unwrap_or(0);
+        let mut hold = Hold::of(operation)?;
+        (hold.entered, hold.wrote) = (short(self.entered), short(self.wrote));
+        Some(hold)
+    }
+
     /// Ends it, whether it was finished or not.
     pub(crate) fn close(&mut self) -> Operation {
         self.closed = true;
@@ -171,7 +186,8 @@ impl OpenOperation {
     ///
     /// A naive caller holds until it calls release; if it never does, until its last recorded event. A caller that
     /// looks at its lease holds no longer than its last passed check, and no longer than until it was told of the
-    /// loss; but if it accessed the register after that, it held until then.
+    /// loss. If it wrote after that, the witness's sequence numbers tell; the time at which the answer was read does
+    /// not, because the process may have been paused between sending the write and reading the answer.
     fn definite_end(&self) -> Nanos {
         let operation = &self.operation;
         if operation.acquired != StepOutcome::Ok || operation.acquire_return == 0 {
@@ -183,7 +199,6 @@ impl OpenOperation {
             return called.max(start);
         }
         let lost = if self.lost == 0 { Nanos::MAX } else { self.lost };
-        let believed = self.passed.min(lost).min(called);
-        believed.max(self.accessed).max(start)
+        self.passed.min(lost).min(called).max(start)
     }
 }

@@ -13,7 +13,9 @@ use crate::verdict::{Finding, ViolationKind};
 ///
 /// For a mutex this decides linearizability: each definite hold is the shortest interval that the grant and the
 /// release may have enclosed, and if any choice of instants is good, the shortest is. Shared holds do not exclude each
-/// other; permits are not judged here. *Exposures* are grants, with a definite hold longer than a microsecond, that
+/// other; permits are not judged here. A caller that looks at its lease holds until its last passed check, and on to any
+/// write after that: where the witness applied its write after it had answered a later holder, the two overlap as well.
+/// *Exposures* are grants, with a definite hold longer than a microsecond, that
 /// another operation wanted meanwhile.
 pub(crate) struct MutualExclusion;
 
@@ -34,6 +36,7 @@ impl Checker for MutualExclusion {
             });
             tally.expose(exposed.count() as u64);
             sweep(holds, &mut tally);
+            late_writes(holds, &mut tally);
         }
         tally.conclude(history, "no contended grant")
     }
@@ -56,6 +59,42 @@ fn sweep(holds: &[Hold], tally: &mut Tally) {
             active.push(hold);
         }
     }
+}
+
+/// Whether the two must not be at the same time.
+const fn exclude(one: &Hold, other: &Hold) -> bool {
+    let both = one.flags & other.flags;
+    let either = one.flags | other.flags;
+    one.op.0 != other.op.0 && both & flags::SHARED == 0 && either & flags::PERMIT == 0
+}
+
+/// Counts the callers that checked, and wrote after a later holder had been answered by the witness.
+fn late_writes(holds: &[Hold], tally: &mut Tally) {
+    for (place, hold) in holds.iter().enumerate() {
+        if hold.wrote == 0 || !hold.has(flags::CHECKING_CALLER) {
+            continue;
+        }
+        let last = hold.last_seen();
+        for later in holds[place + 1..].iter().take_while(|later| later.start < last) {
+            let acted_after = later.entered != 0 && later.entered < hold.wrote;
+            let swept = hold.end.min(later.end) > later.start.saturating_add(EPSILON);
+            if acted_after && !swept && exclude(hold, later) {
+                let within = later.start < hold.valid_until.min(later.valid_until);
+                tally.overlap(within, || tell_of_write(hold, later));
+            }
+        }
+    }
+}
+
+fn tell_of_write(earlier: &Hold, later: &Hold) -> (String, Vec<Event>) {
+    let what = format!(
+        "{} wrote under key {} after {} had entered, granted {} after the former's last passed check",
+        Named(earlier.op),
+        later.key,
+        Named(later.op),
+        Millis(later.start.saturating_sub(earlier.end))
+    );
+    (what, vec![granted(earlier), granted(later), ended(earlier), ended(later)])
 }
 
 fn tell(earlier: &Hold, later: &Hold, to: u64) -> (String, Vec<Event>) {
