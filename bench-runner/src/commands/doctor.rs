@@ -105,7 +105,9 @@ fn files() -> Finding {
         ),
         Ok((_, hard)) => Finding::new(
             State::Lacking,
-            format!("open files: {hard} at most, {FILES_NEEDED} needed; `ulimit -Hn {FILES_NEEDED}` as root, or LimitNOFILE="),
+            format!(
+                "open files: {hard} at most, {FILES_NEEDED} needed; `ulimit -Hn {FILES_NEEDED}` as root, or LimitNOFILE="
+            ),
         ),
         Err(failure) => Finding::new(State::Warning, failure.to_string()),
     }
@@ -120,7 +122,9 @@ fn disk() -> Finding {
             let shown = ByteSize(free).display().iec();
             Finding::new(
                 state,
-                format!("disk for runs: {shown} free (`lockbench plan` says what a scenario needs)"),
+                format!(
+                    "disk for runs: {shown} free (`lockbench plan` says what a scenario needs)"
+                ),
             )
         }
         Err(error) => {
@@ -137,7 +141,9 @@ fn cores() -> Finding {
         ),
         Ok(cores) => Finding::new(
             State::Good,
-            format!("{cores} cores (servers and generator share them: compare within one run only)"),
+            format!(
+                "{cores} cores (servers and generator share them: compare within one run only)"
+            ),
         ),
         Err(error) => Finding::new(State::Warning, format!("cores cannot be counted: {error}")),
     }
@@ -147,7 +153,9 @@ fn clock() -> Finding {
     match clock_step_back() {
         Some(step) if step > CLOCK_BOUND_NS => Finding::new(
             State::Warning,
-            format!("the monotonic clock steps back by {step} ns between cores: shorter overlaps prove nothing"),
+            format!(
+                "the monotonic clock steps back by {step} ns between cores: shorter overlaps prove nothing"
+            ),
         ),
         Some(step) => Finding::new(
             State::Good,
