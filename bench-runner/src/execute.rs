@@ -4,20 +4,25 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use results::judgement::Judgement;
 use serde_json::Value;
 
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::judging::{Judged, Ledger};
+use crate::judging::{self, Ledger};
 use crate::limits;
 use crate::plan::{Keep, Plan};
 use crate::progress::{Display, Loudness};
 use crate::run_directory::RunDirectory;
 use crate::schedule::{Job, schedule};
 use crate::signals::Signals;
+use crate::terminal;
 use crate::testbed::{Setup, Testbed};
 use crate::trial::{self, Stage, Taken};
+
+/// The result of a run, the contract with machines.
+const RUN_FILE: &str = "run.json";
 
 /// What is to be run, and how.
 #[derive(Debug, Clone)]
@@ -105,11 +110,11 @@ async fn observe(testbed: &Testbed) -> Result<Environment, Failure> {
 }
 
 /// Every trial that has no result yet; the result is what ended it early, if anything did.
-async fn carry_out(
+async fn carry_out<'a>(
     stage: &mut Stage<'_>,
-    order: &Order<'_>,
-    jobs: &[Job<'_>],
-    ledger: &mut Ledger<'_>,
+    order: &Order<'a>,
+    jobs: &[Job<'a>],
+    ledger: &mut Ledger<'a>,
 ) -> Option<Failure> {
     let mut before = Duration::ZERO;
     for job in jobs {
@@ -125,25 +130,25 @@ async fn carry_out(
     None
 }
 
-async fn one(
+async fn one<'a>(
     stage: &mut Stage<'_>,
-    order: &Order<'_>,
-    job: &Job<'_>,
-    ledger: &mut Ledger<'_>,
+    order: &Order<'a>,
+    job: &Job<'a>,
+    ledger: &mut Ledger<'a>,
 ) -> Result<(), Failure> {
     let folder = stage.directory.trial(&job.cell.head.id, job.trial);
-    if let Some(judged) = Judged::saved(&folder)? {
-        ledger.add(job, judged);
+    if let Some(judgement) = judging::finished(&folder)? {
+        ledger.add(job.cell, &folder, judgement)?;
         return Ok(());
     }
     let Taken { facts, hopeless } = trial::run(stage, job).await?;
-    let judged = judge(&folder, facts.partial.is_none()).await?;
-    stage.display.judged(judged.violations());
+    let judgement = judge(&folder).await?;
+    stage.display.judged(judging::violations(&judgement, job.cell));
     if order.plan.keep == Keep::Violations {
-        judged.drop_histories(&folder, &facts)?;
+        judging::drop_clean_histories(&folder, &facts, &judgement)?;
     }
-    ledger.add(job, judged);
-    ledger.save(stage.directory)?;
+    ledger.add(job.cell, &folder, judgement)?;
+    ledger.save(&stage.directory.path().join(RUN_FILE))?;
     match hopeless {
         // With the disk full or a server gone, further trials would measure nothing.
         Some(why) => Err(Failure { exit: Exit::Partial, error: anyhow!("stopped: {why}") }),
@@ -152,9 +157,9 @@ async fn one(
 }
 
 /// Judging is work for the processor alone: a signal must not wait for it.
-async fn judge(folder: &Path, whole: bool) -> Result<Judged, Failure> {
+async fn judge(folder: &Path) -> Result<Judgement, Failure> {
     let folder = folder.to_owned();
-    let judging = tokio::task::spawn_blocking(move || Judged::of(&folder, whole));
+    let judging = tokio::task::spawn_blocking(move || judging::judge(&folder));
     Ok(judging.await.context("the judge failed")??)
 }
 
@@ -164,15 +169,17 @@ fn conclude(
     (stopped, interrupted): (Option<Failure>, Option<Exit>),
 ) -> Result<Exit, Failure> {
     let whole = stopped.is_none() && interrupted.is_none();
-    let done = ledger.close(directory, whole);
-    let mut exit = match (done, &stopped) {
-        (Ok(exit), _) => exit,
+    let mut exit = match ledger.close(&directory.path().join(RUN_FILE), whole) {
+        Ok((run, exit)) => {
+            judging::print(&run, directory.path())?;
+            exit
+        }
         // The disk is still full: what was finished is on it, and the last run.json is whole.
-        (Err(failure), Some(_)) if failure.is_disk_full() => failure.exit,
-        (Err(failure), _) => return Err(failure),
+        Err(failure) if failure.is_disk_full() && stopped.is_some() => failure.exit,
+        Err(failure) => return Err(failure),
     };
     if let Some(failure) = stopped {
-        crate::terminal::error(&failure.error);
+        terminal::error(&failure.error);
         exit = exit.or(failure.exit);
     }
     Ok(interrupted.map_or(exit, |wish| exit.or(wish)))

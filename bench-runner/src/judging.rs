@@ -1,153 +1,224 @@
 //! From saved trials to the result of the run.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use results::assemble::assemble;
-use results::checker::Aftermath;
-use results::checkers::all_findings;
+use anyhow::{Context, Result, anyhow};
+use results::cell_summary::cell_result;
+use results::gate::Gate;
+use results::judgement::{self, Judgement, RESULT_FILE};
+use results::run::{CellResult, ControlResult, FORMAT, GateOutcome, RunResult};
+use results::run_file;
 use results::trial::TrialFacts;
-use results::verdict::{Finding, Verdict};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use results::verdict::Verdict;
+use serde_json::Value;
 
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::plan::Plan;
-use crate::run_directory::{Journal, RunDirectory, read_json, write_json};
-use crate::schedule::Job;
+use crate::plan::{Cell, Control, Plan};
+use crate::run_directory::Journal;
 
-/// The result of one trial: `result.json`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Judged {
-    findings: Vec<Finding>,
-    counted: Vec<results::verdict::ViolationKind>,
-    partial: Option<String>,
+/// The result of a trial that needs not be carried out again, if its folder holds one.
+pub fn finished(folder: &Path) -> Result<Option<Judgement>> {
+    if !folder.join(RESULT_FILE).exists() {
+        return Ok(None);
+    }
+    let judgement = judgement::load(folder)?;
+    Ok(judgement.result.partial.is_none().then_some(judgement))
 }
 
-impl Judged {
-    /// The result saved in a trial's folder, if there is one.
-    pub fn saved(folder: &Path) -> Result<Option<Self>> {
-        let path = folder.join("result.json");
-        if path.exists() { read_json(&path).map(Some) } else { Ok(None) }
-    }
-
-    /// Judges what is saved in a trial's folder; the result is saved too if the trial is `whole`.
-    pub fn of(folder: &Path, whole: bool) -> Result<Self> {
-        let facts: TrialFacts = read_json(&folder.join("trial.json"))?;
-        let aftermath: Aftermath = read_json(&folder.join("aftermath.json"))?;
-        let history = assemble(folder, &facts, aftermath, &mut |_| ())
-            .with_context(|| format!("could not judge {}", folder.display()))?;
-        let findings = all_findings(&facts.checks, &history);
-        let judged = Self { findings, counted: facts.counted, partial: facts.partial };
-        if whole {
-            write_json(&folder.join("result.json"), &judged)?;
-        }
-        Ok(judged)
-    }
-
-    /// Violations of the counted kinds.
-    pub fn violations(&self) -> u64 {
-        let counted = self.findings.iter().filter(|found| self.counted.contains(&found.kind));
-        counted.map(|found| found.count).sum()
-    }
-
-    fn verdict(&self) -> Verdict {
-        let counted = self.findings.iter().filter(|found| self.counted.contains(&found.kind));
-        counted.map(|found| found.verdict).max().unwrap_or(Verdict::Unknown)
-    }
-
-    /// Removes the histories of a trial without violations.
-    pub fn drop_histories(&self, folder: &Path, facts: &TrialFacts) -> Result<()> {
-        if self.findings.iter().any(|found| found.count > 0) {
-            return Ok(());
-        }
-        for name in facts.agents.iter().flat_map(|agent| &agent.histories) {
-            let path = folder.join(name);
-            if path.exists() {
-                std::fs::remove_file(&path)
-                    .with_context(|| format!("could not remove {}", path.display()))?;
-            }
-        }
-        Ok(())
-    }
+/// Judges what is saved in a trial's folder, and saves the result beside it.
+pub fn judge(folder: &Path) -> Result<Judgement> {
+    let judgement = judgement::judge(folder)
+        .with_context(|| format!("could not judge {}", folder.display()))?;
+    judgement::save(folder, &judgement)
+        .with_context(|| format!("could not save the result of {}", folder.display()))?;
+    Ok(judgement)
 }
 
-/// All results so far.
+/// Violations of the kinds that count for `cell`.
+pub fn violations(judgement: &Judgement, cell: &Cell) -> u64 {
+    let findings = judgement.result.findings.iter();
+    findings.filter(|found| cell.counted.contains(&found.kind)).map(|found| found.count).sum()
+}
+
+/// Removes the histories of a whole trial without any violation.
+pub fn drop_clean_histories(
+    folder: &Path,
+    facts: &TrialFacts,
+    judgement: &Judgement,
+) -> Result<()> {
+    let result = &judgement.result;
+    let clean = result.findings.iter().all(|found| found.verdict == Verdict::Valid);
+    if !clean || result.partial.is_some() || result.imbalance.is_some() {
+        return Ok(());
+    }
+    for name in facts.agents.iter().flat_map(|agent| &agent.histories) {
+        let path = folder.join(name);
+        fs::remove_file(&path).with_context(|| format!("could not remove {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The results so far: those of each cell are kept merged, those of its trials stay on disk.
 #[derive(Debug)]
 pub struct Ledger<'a> {
     plan: &'a Plan,
     run: String,
     environment: Value,
-    trials: BTreeMap<String, Vec<Judged>>,
+    warnings: Vec<String>,
+    cores: Option<f64>,
+    trials: BTreeMap<&'a str, Vec<PathBuf>>,
+    cells: BTreeMap<&'a str, CellResult>,
+    troubles: Vec<String>,
+    imbalance: Option<String>,
 }
 
 impl<'a> Ledger<'a> {
     /// Without any result yet.
     pub fn new(plan: &'a Plan, journal: &Journal, environment: &Environment) -> Result<Self> {
-        let environment = serde_json::to_value(environment)?;
-        Ok(Self { plan, run: journal.run.clone(), environment, trials: BTreeMap::new() })
+        Ok(Self {
+            plan,
+            run: journal.run.clone(),
+            warnings: [plan.warnings.clone(), environment.warnings.clone()].concat(),
+            cores: environment.cpu_count.map(|cores| cores as f64),
+            environment: serde_json::to_value(environment)?,
+            trials: BTreeMap::new(),
+            cells: BTreeMap::new(),
+            troubles: Vec::new(),
+            imbalance: None,
+        })
     }
 
-    /// One more result.
-    pub fn add(&mut self, job: &Job<'_>, judged: Judged) {
-        self.trials.entry(job.cell.head.id.clone()).or_default().push(judged);
+    /// One more trial, the result of which is saved in `folder`.
+    pub fn add(&mut self, cell: &'a Cell, folder: &Path, judgement: Judgement) -> Result<()> {
+        let result = &judgement.result;
+        let name = format!("{}, trial {}", result.cell, result.trial);
+        self.troubles.extend(result.partial.iter().map(|why| format!("{name}: {why}")));
+        if self.imbalance.is_none() {
+            self.imbalance = result.imbalance.as_ref().map(|what| format!("{name}: {what}"));
+        }
+        let id = cell.head.id.as_str();
+        let folders = self.trials.entry(id).or_default();
+        let mut trials = Vec::with_capacity(folders.len() + 1);
+        for folder in folders.iter() {
+            trials.push(judgement::load(folder)?);
+        }
+        folders.push(folder.to_owned());
+        trials.push(judgement);
+        trials.sort_by_key(|trial| trial.result.trial);
+        self.cells.insert(id, cell_result(&cell.head, &cell.counted, self.cores, &trials));
+        Ok(())
     }
 
     /// Writes what there is as run.json, marked partial.
-    pub fn save(&self, directory: &RunDirectory) -> Result<(), Failure> {
-        directory.write_json("run.json", &self.run_json(true))
+    pub fn save(&self, path: &Path) -> Result<(), Failure> {
+        self.write(path, &self.run_result(true)?)
     }
 
-    fn verdict(&self, cell: &str) -> Option<Verdict> {
-        self.trials.get(cell)?.iter().map(Judged::verdict).max()
+    /// Writes the last run.json and says how the run ended. `whole`: every trial was carried out.
+    pub fn close(&self, path: &Path, whole: bool) -> Result<(RunResult, Exit), Failure> {
+        let run = self.run_result(!whole || !self.troubles.is_empty())?;
+        self.write(path, &run)?;
+        let exit = self.exit(&run);
+        Ok((run, exit))
     }
 
-    fn run_json(&self, partial: bool) -> Value {
-        let cells: Vec<Value> = self
-            .plan
-            .cells
-            .iter()
-            .map(|cell| json!({"id": cell.head.id, "verdict": self.verdict(&cell.head.id)}))
-            .collect();
-        let controls: Vec<Value> = self
-            .plan
-            .controls
-            .iter()
-            .map(|control| {
-                let expected = if control.guilty { Verdict::Violated } else { Verdict::Valid };
-                json!({"workload": control.cell.head.workload, "control": control.cell.head.strategy,
-                    "verdict": self.verdict(&control.cell.head.id), "expected": expected})
-            })
-            .collect();
-        let partial =
-            partial || self.trials.values().flatten().any(|judged| judged.partial.is_some());
-        json!({"format": 1, "run": self.run, "partial": partial, "environment": self.environment,
-            "scenario": self.plan.effective, "cells": cells, "controls": controls, "trusted": self.wrong_controls() == 0})
+    fn write(&self, path: &Path, run: &RunResult) -> Result<(), Failure> {
+        let saved = run_file::save(path, run).context("could not save the result of the run");
+        saved.map_err(Failure::from)
     }
 
-    fn wrong_controls(&self) -> usize {
-        let wrong = self.plan.controls.iter().filter(|control| {
-            let expected = if control.guilty { Verdict::Violated } else { Verdict::Valid };
-            self.verdict(&control.cell.head.id).is_some_and(|verdict| verdict != expected)
-        });
-        wrong.count()
+    fn run_result(&self, partial: bool) -> Result<RunResult> {
+        let cells: Vec<CellResult> = self.plan.cells.iter().map(|cell| self.cell(cell)).collect();
+        let controls: Vec<ControlResult> =
+            self.plan.controls.iter().map(|control| self.control(control)).collect();
+        let mut gates = Vec::new();
+        for rule in &self.plan.gates {
+            let gate = Gate::parse(rule).with_context(|| format!("gate `{rule}`"))?;
+            gates.push(gate.evaluate(&cells));
+        }
+        let mut warnings = self.warnings.clone();
+        warnings.extend(self.troubles.iter().cloned());
+        warnings.extend(self.imbalance.iter().map(|what| format!("a bug of lockbench: {what}")));
+        Ok(RunResult {
+            format: FORMAT,
+            run: self.run.clone(),
+            trusted: controls.iter().all(ControlResult::right) && self.imbalance.is_none(),
+            partial,
+            environment: self.environment.clone(),
+            scenario: self.plan.effective.clone(),
+            cells,
+            controls,
+            gates,
+            warnings,
+        })
     }
 
-    /// Writes the final run.json, prints the matrix, and says how the run ended.
-    ///
-    /// `whole`: every trial was carried out.
-    pub fn close(&self, directory: &RunDirectory, whole: bool) -> Result<Exit, Failure> {
-        let run = self.run_json(!whole);
-        directory.write_json("run.json", &run)?;
-        crate::terminal::print(&format!("{run:#}\n"))?;
-        let partial = run["partial"] == json!(true);
-        let mut exit = if partial { Exit::Partial } else { Exit::Pass };
-        if self.wrong_controls() > 0 {
+    fn cell(&self, cell: &Cell) -> CellResult {
+        let merged = self.cells.get(cell.head.id.as_str()).cloned();
+        merged.unwrap_or_else(|| CellResult::empty(cell.head.clone(), cell.counted.clone()))
+    }
+
+    fn control(&self, control: &Control) -> ControlResult {
+        let found = self.cells.get(control.cell.head.id.as_str());
+        let verdict = found.and_then(|cell| cell.verdict);
+        let expected = if control.guilty { Verdict::Violated } else { Verdict::Valid };
+        ControlResult {
+            workload: control.cell.head.workload.clone(),
+            control: control.cell.head.strategy.clone(),
+            verdict,
+            expected,
+            reason: found.filter(|_| verdict != Some(expected)).and_then(reason),
+        }
+    }
+
+    fn exit(&self, run: &RunResult) -> Exit {
+        let mut exit = Exit::Pass;
+        if run.partial {
+            exit = exit.or(Exit::Partial);
+        }
+        if run.gates.iter().any(|gate| gate.outcome != GateOutcome::Pass) {
+            exit = exit.or(Exit::Gate);
+        }
+        // One that was not run gave no answer, and no wrong one.
+        if run.controls.iter().any(|control| control.verdict.is_some() && !control.right()) {
             exit = exit.or(Exit::Environment);
         }
-        Ok(exit)
+        if self.imbalance.is_some() {
+            exit = exit.or(Exit::Internal);
+        }
+        exit
     }
+}
+
+/// Why a control gave the wrong answer: what was found of the first kind that decided it.
+fn reason(cell: &CellResult) -> Option<String> {
+    let verdict = cell.verdict?;
+    let findings = cell.counted.iter().filter_map(|kind| Some((kind, cell.finding(*kind)?)));
+    let (kind, found) = findings.into_iter().find(|(_, found)| found.verdict == verdict)?;
+    let why = found.reason.as_ref().or_else(|| found.examples.first());
+    let why = why.map_or_else(|| format!("{} breaches", found.count), Clone::clone);
+    Some(format!("{}: {why}", kind.name()))
+}
+
+/// What a run found out, for standard output: the matrix, where everything is, what to type next.
+pub fn print(run: &RunResult, folder: &Path) -> Result<()> {
+    let reporter = results::reporters::REPORTERS
+        .first()
+        .ok_or_else(|| anyhow!("this build has no reporter"))?;
+    let mut text = Vec::new();
+    reporter.reporter.render(run, &mut text)?;
+    let shown = std::env::current_dir()
+        .ok()
+        .and_then(|here| folder.strip_prefix(here).ok())
+        .unwrap_or(folder)
+        .display();
+    let text = String::from_utf8_lossy(&text);
+    crate::terminal::print(&format!(
+        "{text}\nsaved in {shown}\n  lockbench report {shown} --format markdown\n  lockbench history {shown} CELL\n"
+    ))?;
+    Ok(())
 }

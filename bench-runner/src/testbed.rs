@@ -19,13 +19,18 @@ use crate::redis_server::{Counters, LockObjects, RedisServer};
 use crate::server_info::ServerInfo;
 use crate::supervisor_link::SupervisorLink;
 
-/// What lock strategies use on the Redis under test.
-const LOCK_COMMANDS: &[&str] =
-    &["SET", "GET", "DEL", "EXISTS", "PTTL", "EVAL", "EVALSHA", "SCRIPT"];
+/// What every lock needs on the Redis under test, beside the commands of its own.
+const LOCK_COMMANDS: &[&str] = &["SET", "GET", "DEL", "EXISTS", "PTTL", "EVALSHA", "SCRIPT"];
 
-/// What workloads use on the witness.
-const WITNESS_COMMANDS: &[&str] =
-    &["SET", "GET", "DEL", "EXISTS", "PTTL", "EVAL", "EVALSHA", "SCRIPT", "TIME"];
+/// The strategy that locks in two steps, and what it needs in addition.
+const TWO_STEPS: &str = "redis-setnx-expire";
+const TWO_STEP_COMMANDS: &[&str] = &["SETNX", "EXPIRE", "PEXPIRE"];
+
+/// What registers and the control on the witness need there, in scripts and outside.
+const WITNESS_COMMANDS: &[&str] = &[
+    "SET", "GET", "DEL", "EXISTS", "PTTL", "EVALSHA", "SCRIPT", "TIME", "INCR", "DECR", "HSET",
+    "HSETNX", "RPUSH", "SADD", "SREM", "SCARD", "PEXPIRE",
+];
 
 /// The servers of a run. [`Testbed::end`] stops them; if it is dropped instead, the supervisor does.
 #[derive(Debug)]
@@ -62,12 +67,12 @@ impl Testbed {
         pids.extend(link.pid().map(|pid| ("supervisor".to_owned(), pid)));
         let redis = match &setup.plan.backends.redis {
             Some(backend) => {
-                let needs = Needs { name: "redis", commands: LOCK_COMMANDS };
+                let needs = Needs { name: "redis", commands: lock_commands(setup.plan) };
                 Some(setup.server(&mut link, backend, needs, &mut pids).await?)
             }
             None => None,
         };
-        let needs = Needs { name: "witness", commands: WITNESS_COMMANDS };
+        let needs = Needs { name: "witness", commands: WITNESS_COMMANDS.to_vec() };
         let backend = &setup.plan.backends.witness;
         let witness = setup.server(&mut link, backend, needs, &mut pids).await?;
         Ok(Self { link, redis, witness, pids })
@@ -223,7 +228,13 @@ pub enum Attempt {
 
 struct Needs {
     name: &'static str,
-    commands: &'static [&'static str],
+    commands: Vec<&'static str>,
+}
+
+fn lock_commands(plan: &Plan) -> Vec<&'static str> {
+    let two_steps = plan.cells.iter().any(|cell| cell.strategy.name == TWO_STEPS);
+    let own = if two_steps { TWO_STEP_COMMANDS } else { &[] };
+    [LOCK_COMMANDS, own].concat()
 }
 
 impl Setup<'_> {
@@ -254,7 +265,7 @@ impl Setup<'_> {
             name: needs.name,
             address: &address,
             probe_key: &probe_key,
-            commands: needs.commands,
+            commands: &needs.commands,
         };
         let (connection, mut info) = preflight::check(candidate).await?;
         info.managed = persistence.is_some();
