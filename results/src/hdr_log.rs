@@ -108,3 +108,6 @@ fn decode(deserializer: &mut Deserializer, encoded: &str) -> Option<Histogram<u6
     let histogram: Histogram<u64> = deserializer.deserialize(&mut bytes.as_slice()).ok()?;
     (histogram.max() <= histogram.highest_equivalent(LONGEST)).then_some(histogram)
 }
+
+#[cfg(test)]
+mod tests;
