@@ -30,7 +30,7 @@ pub(crate) fn markdown(text: &str) -> String {
             '&' => shown.push_str("&amp;"),
             '|' => shown.push_str("&#124;"),
             '`' => shown.push_str("&#96;"),
-            '\\' | '*' | '_' | '[' | ']' | '#' | '~' | '!' | '$' | '@' => {
+            '\\' | '*' | '_' | '[' | ']' | '(' | ')' | '#' | '~' | '!' | '$' | '@' => {
                 shown.push('\\');
                 shown.push(c);
             }

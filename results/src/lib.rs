@@ -37,6 +37,8 @@ pub mod rule;
 pub mod run;
 pub mod run_file;
 mod sale;
+#[cfg(test)]
+mod sample;
 mod saturation;
 mod series;
 mod sort;
