@@ -79,8 +79,8 @@ pub fn write(
         (Duration::from_nanos(from), Duration::from_nanos(to.saturating_sub(from)));
     for (tag, samples) in latencies.iter() {
         let name = tag.to_string();
-        let tag = LogTag::new(&name).expect("tags have neither spaces nor commas");
-        log.write_histogram(samples.kept(), start, length, Some(tag)).map_err(io::Error::other)?;
+        log.write_histogram(samples.kept(), start, length, LogTag::new(&name))
+            .map_err(io::Error::other)?;
     }
     Ok(())
 }

@@ -82,13 +82,19 @@ pub(crate) fn violations(cell: &CellResult) -> Vec<String> {
 pub(crate) fn finding(finding: &FindingSummary) -> String {
     let mut words = format!("{} of {} exposures", finding.count, finding.exposures);
     if finding.within_lease > 0 || finding.past_lease > 0 {
-        words.push_str(&format!(
-            ", {} within both leases, {} past a lease",
-            finding.within_lease, finding.past_lease
-        ));
+        let (within, past) = (finding.within_lease, finding.past_lease);
+        words += &[
+            ", ",
+            &within.to_string(),
+            " within both leases, ",
+            &past.to_string(),
+            " past a lease",
+        ]
+        .concat();
     }
     if let Some(reason) = &finding.reason {
-        words.push_str(&format!(": {reason}"));
+        words += ": ";
+        words += reason;
     }
     words
 }

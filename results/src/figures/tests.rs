@@ -69,7 +69,9 @@ fn denied(worker: u32, [from, until]: [u64; 2]) -> Operation {
 
 fn measured(facts: &TrialFacts, operations: &[Operation]) -> (TrialFigures, LatencySet) {
     let mut figures = Figures::new(facts).unwrap();
-    operations.iter().for_each(|operation| figures.operation(operation));
+    for operation in operations {
+        figures.operation(operation);
+    }
     let mut holds: Vec<Hold> = operations.iter().filter_map(Hold::of).collect();
     holds.sort_by_key(|hold| hold.start);
     let mut waits: Vec<Wait> = operations
