@@ -143,7 +143,9 @@ async fn one<'a>(
     }
     let Taken { facts, hopeless } = trial::run(stage, job).await?;
     let judgement = judge(&folder).await?;
-    stage.display.judged(judging::violations(&judgement, job.cell));
+    if !job.control {
+        stage.display.judged(judging::violations(&judgement, job.cell));
+    }
     if order.plan.keep == Keep::Violations {
         judging::drop_clean_histories(&folder, &facts, &judgement)?;
     }

@@ -13,6 +13,8 @@ use crate::plan::{Cell, Control, Plan};
 pub struct Job<'a> {
     /// What is run.
     pub cell: &'a Cell,
+    /// Whether it is a control, which has its answer already.
+    pub control: bool,
     /// Which repetition, from 1.
     pub trial: u32,
     /// Short name of the cell within keys: its number, or that of the control.
@@ -33,6 +35,7 @@ pub fn schedule(plan: &Plan) -> Vec<Job<'_>> {
         for trial in 1..=Control::TRIALS {
             jobs.push(Job {
                 cell: &control.cell,
+                control: true,
                 trial,
                 tag: format!("c{number}"),
                 warmup: Control::WARMUP,
@@ -48,6 +51,7 @@ pub fn schedule(plan: &Plan) -> Vec<Job<'_>> {
         round.shuffle(&mut random);
         jobs.extend(round.into_iter().map(|(number, cell)| Job {
             cell,
+            control: false,
             trial,
             tag: number.to_string(),
             warmup: plan.warmup,
