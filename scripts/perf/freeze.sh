@@ -23,6 +23,7 @@ gates: []
 backends:
   redis: "redis://127.0.0.1:$port"
 YAML
+mkdir "$work/runs"
 "$lockbench" run "$work/freeze.yaml" --out "$work/runs" --quiet >"$work/matrix.txt" 2>"$work/errors.txt" &
 bench=$!
 # The load is on as soon as the server sees commands in quantity; then one second of warm-up is left to pass.

@@ -40,6 +40,7 @@ start_server() {
 # measure SCENARIO: runs it quietly; the path of its run.json is in $run_json.
 measure() {
   rm -rf "$work/runs"
+  mkdir "$work/runs"
   "$lockbench" run "$1" --out "$work/runs" --quiet >"$work/matrix.txt" 2>"$work/errors.txt" || {
     status=$?
     if [ $status -gt 1 ]; then

@@ -20,6 +20,7 @@ gates: []
 backends:
   redis: "redis://127.0.0.1:$port"
 YAML
+mkdir "$work/runs"
 "$lockbench" run "$work/memory.yaml" --out "$work/runs" --quiet >"$work/matrix.txt" 2>"$work/errors.txt" &
 bench=$!
 peak=0
