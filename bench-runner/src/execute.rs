@@ -182,7 +182,9 @@ fn conclude(
     };
     if let Some(failure) = stopped {
         terminal::error(&failure.error);
-        exit = exit.or(failure.exit);
+        // What was measured before is worth keeping: then this is a run in part.
+        let cut = failure.exit == Exit::Environment && ledger.measured();
+        exit = exit.or(if cut { Exit::Partial } else { failure.exit });
     }
     Ok(interrupted.map_or(exit, |wish| exit.or(wish)))
 }

@@ -103,7 +103,7 @@ impl Candidate<'_> {
         }
         match error.kind() {
             ErrorKind::AuthenticationFailed => {
-                "it did not accept user and password; correct them in the address".to_owned()
+                "user or password are wrong; correct them in the address".to_owned()
             }
             ErrorKind::Server(ServerErrorKind::ResponseError) => {
                 format!("it answered: {}; is it a Redis server that we may use?", self.details(error))

@@ -13,6 +13,7 @@ use workloads::workload::{RegisterSetup, Workload};
 
 use crate::agents::{AgentEnd, Agents};
 use crate::assignment::Assignment;
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plan::Load;
 use crate::planning::sense::checks;
@@ -229,11 +230,18 @@ fn nanos(duration: Duration) -> u64 {
 async fn ready(stage: &mut Stage<'_>, job: &Job<'_>, agents: &mut Agents) -> Result<(), Failure> {
     let exit = tokio::select! {
         ready = agents.ready(READY_WITHIN) => {
-            return ready.with_context(|| id(job)).map_err(Failure::environment);
+            return ready.with_context(|| id(job)).map_err(not_ready);
         }
         exit = stage.signals.stop() => exit,
     };
     Err(Failure { exit, error: anyhow!("{}: interrupted before it began", id(job)) })
+}
+
+/// An agent tells in words what it cannot do; a full disk is known by the words of the system.
+fn not_ready(error: anyhow::Error) -> Failure {
+    let full = std::io::Error::from(nix::errno::Errno::ENOSPC).to_string();
+    let exit = if format!("{error:#}").contains(&full) { Exit::Partial } else { Exit::Environment };
+    Failure { exit, error }
 }
 
 impl Timetable {

@@ -170,7 +170,7 @@ fn a_replica_that_lost_its_master_is_refused() {
         "--replica-serve-stale-data",
         "no",
     ]);
-    let rules = ["ACL", "SETUSER", "bob", "on", ">pw", "~*", "+@all", "-info"];
+    let rules = ["ACL", "SETUSER", "bob", "on", ">pw", "~*", "+@all", "-info", "-set"];
     replica.ask::<()>(&rules);
     refused(&replica.url_as("bob:pw"), &["MASTERDOWN"]);
 }
@@ -199,7 +199,7 @@ fn cluster_mode_is_refused() {
 
 #[test]
 fn a_server_that_takes_no_writes_is_refused() {
-    let server = Redis::start(&["--maxmemory", "1mb", "--maxmemory-policy", "noeviction"]);
+    let server = Redis::start(&["--maxmemory", "100kb", "--maxmemory-policy", "noeviction"]);
     refused(&server.url(), &["OOM"]);
 }
 

@@ -69,9 +69,15 @@ fn until_trial(bench: &Bench, running: &Running, finished: usize) {
                 .filter(|file| file.extension().is_some_and(|ending| ending == "lbh"))
                 .any(|file| {
                     let trial = file.parent().unwrap();
-                    !trial.join("trial.json").exists() && fs::metadata(file).unwrap().len() > 4096
+                    !trial.join("trial.json").exists() && recorded(file) > 8192
                 })
     });
+}
+
+/// Bytes of a history that is being written; its file is longer.
+fn recorded(history: &Path) -> usize {
+    let bytes = fs::read(history).unwrap_or_default();
+    bytes.iter().rposition(|byte| *byte != 0).unwrap_or_default()
 }
 
 #[test]
@@ -228,11 +234,11 @@ fn a_server_that_dies_ends_the_run_in_part() {
 
 #[test]
 fn a_full_disk_stops_the_run_and_what_was_finished_is_whole() {
-    let bench = Bench::new(&scenario(20, "500ms").replace("hold: 1ms", "hold: 0ms"));
+    let bench = Bench::new(&scenario(60, "400ms").replace("hold: 1ms", "hold: 0ms"));
     fs::create_dir(bench.folder.path().join("runs")).unwrap();
     // The small disk exists for this shell alone; what is on it is copied before it goes.
     let script = format!(
-        "mount -t tmpfs -o size=3m tmpfs runs && {} \"$@\"; code=$?; cp -a runs kept; exit $code",
+        "mount -t tmpfs -o size=24m tmpfs runs && {} \"$@\"; code=$?; cp -a runs kept; exit $code",
         env!("CARGO_BIN_EXE_lockbench")
     );
     let mut command = Command::new("unshare");

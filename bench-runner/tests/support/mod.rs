@@ -13,26 +13,26 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// How long anything may take before a test gives up.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A real Redis server; killed when dropped.
-pub struct Redis {
+pub(crate) struct Redis {
     child: Child,
     /// Where it listens.
-    pub port: u16,
+    pub(crate) port: u16,
     /// Its private folder.
-    pub folder: TempDir,
+    pub(crate) folder: TempDir,
 }
 
 impl Redis {
     /// Starts one with these arguments beside port and folder, and waits until it takes connections.
-    pub fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self::start_in(folder, arguments)
     }
 
     /// The same in a folder that exists.
-    pub fn start_in(folder: TempDir, arguments: &[&str]) -> Self {
+    pub(crate) fn start_in(folder: TempDir, arguments: &[&str]) -> Self {
         let port = free_port();
         let child = Command::new("redis-server")
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
@@ -50,28 +50,28 @@ impl Redis {
     }
 
     /// Its URL without user and password.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
     /// Its URL with what stands before the `@`.
-    pub fn url_as(&self, who: &str) -> String {
+    pub(crate) fn url_as(&self, who: &str) -> String {
         format!("redis://{who}@127.0.0.1:{}", self.port)
     }
 
     /// Runs one command on it.
-    pub fn ask<T: redis::FromRedisValue>(&self, command: &[&str]) -> T {
+    pub(crate) fn ask<T: redis::FromRedisValue>(&self, command: &[&str]) -> T {
         ask_as(&self.url(), command)
     }
 
     /// Its process.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 }
 
 /// Runs one command on a server.
-pub fn ask_as<T: redis::FromRedisValue>(url: &str, command: &[&str]) -> T {
+pub(crate) fn ask_as<T: redis::FromRedisValue>(url: &str, command: &[&str]) -> T {
     let mut connection = redis::Client::open(url).unwrap().get_connection().unwrap();
     let mut words = redis::cmd(command[0]);
     for word in &command[1..] {
@@ -88,17 +88,17 @@ impl Drop for Redis {
 }
 
 /// A port that nobody listens on now.
-pub fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Waits for a condition.
-pub fn eventually(what: &str, condition: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, condition: impl FnMut() -> bool) {
     within(PATIENCE, what, condition);
 }
 
 /// Waits for a condition for so long.
-pub fn within(patience: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn within(patience: Duration, what: &str, mut condition: impl FnMut() -> bool) {
     let give_up = Instant::now() + patience;
     while !condition() {
         assert!(Instant::now() < give_up, "waited {patience:?} in vain until {what}");
@@ -107,26 +107,26 @@ pub fn within(patience: Duration, what: &str, mut condition: impl FnMut() -> boo
 }
 
 /// A folder with a scenario and its runs.
-pub struct Bench {
+pub(crate) struct Bench {
     /// The folder.
-    pub folder: TempDir,
+    pub(crate) folder: TempDir,
 }
 
 impl Bench {
     /// With this scenario.
-    pub fn new(scenario: &str) -> Self {
+    pub(crate) fn new(scenario: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("scenario.yaml"), scenario).unwrap();
         Self { folder }
     }
 
     /// `lockbench run scenario.yaml`, with more arguments.
-    pub fn run(&self, arguments: &[&str]) -> Running {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Running {
         self.start(&mut lockbench(), arguments)
     }
 
     /// The same with a command that ends in `lockbench`.
-    pub fn start(&self, command: &mut Command, arguments: &[&str]) -> Running {
+    pub(crate) fn start(&self, command: &mut Command, arguments: &[&str]) -> Running {
         let errors = fs::File::create(self.folder.path().join("stderr")).unwrap();
         let output = fs::File::create(self.folder.path().join("stdout")).unwrap();
         let child = command
@@ -142,48 +142,48 @@ impl Bench {
     }
 
     /// The folder of the latest run.
-    pub fn latest(&self) -> PathBuf {
+    pub(crate) fn latest(&self) -> PathBuf {
         fs::canonicalize(self.folder.path().join("runs/latest")).unwrap()
     }
 
     /// run.json of the latest run.
-    pub fn run_json(&self) -> Value {
+    pub(crate) fn run_json(&self) -> Value {
         json(&self.latest().join("run.json"))
     }
 }
 
 /// The program under test.
-pub fn lockbench() -> Command {
+pub(crate) fn lockbench() -> Command {
     Command::new(env!("CARGO_BIN_EXE_lockbench"))
 }
 
 /// A JSON file.
-pub fn json(path: &Path) -> Value {
+pub(crate) fn json(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
 /// A lockbench that runs; killed when dropped.
-pub struct Running {
+pub(crate) struct Running {
     /// The process.
-    pub child: Child,
+    pub(crate) child: Child,
     folder: PathBuf,
 }
 
 /// A lockbench that has ended.
 #[derive(Debug)]
-pub struct Ended {
+pub(crate) struct Ended {
     /// Its exit code; `None` after a signal.
-    pub code: Option<i32>,
+    pub(crate) code: Option<i32>,
     /// What it printed.
-    pub stdout: String,
+    pub(crate) stdout: String,
     /// What it complained about.
-    pub stderr: String,
+    pub(crate) stderr: String,
 }
 
 impl Running {
     /// Waits until it ends, at most this long.
-    pub fn ends_within(mut self, patience: Duration) -> Ended {
+    pub(crate) fn ends_within(mut self, patience: Duration) -> Ended {
         let mut status: Option<ExitStatus> = None;
         within(patience, "lockbench ends", || {
             status = self.child.try_wait().unwrap();
@@ -199,23 +199,23 @@ impl Running {
     }
 
     /// Waits until it ends.
-    pub fn ends(self) -> Ended {
+    pub(crate) fn ends(self) -> Ended {
         self.ends_within(Duration::from_secs(120))
     }
 
     /// Sends it a signal.
-    pub fn signal(&self, signal: nix::sys::signal::Signal) {
+    pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
         let pid = nix::unistd::Pid::from_raw(self.child.id().try_into().unwrap());
         nix::sys::signal::kill(pid, signal).unwrap();
     }
 
     /// Processes below it now, by id, with the words of their command line.
-    pub fn children(&self) -> Vec<(u32, Vec<String>)> {
+    pub(crate) fn children(&self) -> Vec<(u32, Vec<String>)> {
         descendants(self.child.id())
     }
 
     /// Its agents now.
-    pub fn agents(&self) -> Vec<u32> {
+    pub(crate) fn agents(&self) -> Vec<u32> {
         let agent = |(pid, words): (u32, Vec<String>)| {
             (words.get(1).map(String::as_str) == Some("agent")).then_some(pid)
         };
@@ -231,7 +231,7 @@ impl Drop for Running {
 }
 
 /// Processes below `root`, with their command lines.
-pub fn descendants(root: u32) -> Vec<(u32, Vec<String>)> {
+pub(crate) fn descendants(root: u32) -> Vec<(u32, Vec<String>)> {
     let mut parents = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
@@ -254,21 +254,21 @@ pub fn descendants(root: u32) -> Vec<(u32, Vec<String>)> {
 }
 
 /// The words of the command line of a process; empty when it is gone.
-pub fn command_line(pid: u32) -> Vec<String> {
+pub(crate) fn command_line(pid: u32) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
 /// Whether a process is there (a zombie is not).
-pub fn alive(pid: u32) -> bool {
+pub(crate) fn alive(pid: u32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
         stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
     })
 }
 
 /// Every file below a folder.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let kind = entry.file_type().unwrap();
