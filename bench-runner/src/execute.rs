@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::judging::{self, Ledger};
+use crate::judging::{self, Ledger, RUN_FILE};
 use crate::limits;
 use crate::plan::{Keep, Plan};
 use crate::progress::{Display, Loudness};
@@ -20,9 +20,6 @@ use crate::signals::Signals;
 use crate::terminal;
 use crate::testbed::{Setup, Testbed};
 use crate::trial::{self, Stage, Taken};
-
-/// The result of a run, the contract with machines.
-const RUN_FILE: &str = "run.json";
 
 /// What is to be run, and how.
 #[derive(Debug, Clone)]

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
+use results::cell::CellHead;
 use results::cell_summary::cell_result;
 use results::gate::Gate;
 use results::judgement::{self, Judgement, RESULT_FILE};
-use results::run::{CellResult, ControlResult, FORMAT, GateOutcome, RunResult};
+use results::run::{CellResult, ControlResult, FORMAT, GateOutcome, GateResult, RunResult};
 use results::run_file;
 use results::trial::TrialFacts;
 use results::verdict::Verdict;
@@ -19,6 +20,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plan::{Cell, Control, Plan};
 use crate::run_directory::Journal;
+
+/// The result of a run within its folder.
+pub const RUN_FILE: &str = "run.json";
 
 /// The result of a trial that needs not be carried out again, if its folder holds one.
 pub fn finished(folder: &Path) -> Result<Option<Judgement>> {
@@ -120,31 +124,23 @@ impl<'a> Ledger<'a> {
 
     /// Writes what there is as run.json, marked partial.
     pub fn save(&self, path: &Path) -> Result<(), Failure> {
-        self.write(path, &self.run_result(true)?)
+        write(path, &self.run_result(true)?)
     }
 
     /// Writes the last run.json and says how the run ended. `whole`: every trial was carried out.
     pub fn close(&self, path: &Path, whole: bool) -> Result<(RunResult, Exit), Failure> {
         let run = self.run_result(!whole || !self.troubles.is_empty())?;
-        self.write(path, &run)?;
-        let exit = self.exit(&run);
+        write(path, &run)?;
+        let bug = if self.imbalance.is_some() { Exit::Internal } else { Exit::Pass };
+        let exit = exit(&run).or(bug);
         Ok((run, exit))
-    }
-
-    fn write(&self, path: &Path, run: &RunResult) -> Result<(), Failure> {
-        let saved = run_file::save(path, run).context("could not save the result of the run");
-        saved.map_err(Failure::from)
     }
 
     fn run_result(&self, partial: bool) -> Result<RunResult> {
         let cells: Vec<CellResult> = self.plan.cells.iter().map(|cell| self.cell(cell)).collect();
         let controls: Vec<ControlResult> =
             self.plan.controls.iter().map(|control| self.control(control)).collect();
-        let mut gates = Vec::new();
-        for rule in &self.plan.gates {
-            let gate = Gate::parse(rule).with_context(|| format!("gate `{rule}`"))?;
-            gates.push(gate.evaluate(&cells));
-        }
+        let gates = evaluate(self.plan.gates.iter().map(String::as_str), &cells)?;
         let mut warnings = self.warnings.clone();
         warnings.extend(self.troubles.iter().cloned());
         warnings.extend(self.imbalance.iter().map(|what| format!("a bug of lockbench: {what}")));
@@ -168,39 +164,58 @@ impl<'a> Ledger<'a> {
     }
 
     fn control(&self, control: &Control) -> ControlResult {
-        let found = self.cells.get(control.cell.head.id.as_str());
-        let verdict = found.and_then(|cell| cell.verdict);
-        let expected = if control.guilty { Verdict::Violated } else { Verdict::Valid };
-        ControlResult {
-            workload: control.cell.head.workload.clone(),
-            control: control.cell.head.strategy.clone(),
-            verdict,
-            expected,
-            reason: found.filter(|_| verdict != Some(expected)).and_then(reason),
-        }
+        let head = &control.cell.head;
+        control_result(head, control.guilty, self.cells.get(head.id.as_str()))
     }
+}
 
-    fn exit(&self, run: &RunResult) -> Exit {
-        let mut exit = Exit::Pass;
-        if run.partial {
-            exit = exit.or(Exit::Partial);
-        }
-        // In a run in part, data that is missing is what "in part" means.
-        let green = |outcome| {
-            outcome == GateOutcome::Pass || (run.partial && outcome == GateOutcome::NoData)
-        };
-        if !run.gates.iter().all(|gate| green(gate.outcome)) {
-            exit = exit.or(Exit::Gate);
-        }
-        // One that was not run gave no answer, and no wrong one.
-        if run.controls.iter().any(|control| control.verdict.is_some() && !control.right()) {
-            exit = exit.or(Exit::Environment);
-        }
-        if self.imbalance.is_some() {
-            exit = exit.or(Exit::Internal);
-        }
-        exit
+fn write(path: &Path, run: &RunResult) -> Result<(), Failure> {
+    let saved = run_file::save(path, run).context("could not save the result of the run");
+    saved.map_err(Failure::from)
+}
+
+/// What became of a control, given what was measured of it.
+pub fn control_result(head: &CellHead, guilty: bool, found: Option<&CellResult>) -> ControlResult {
+    let verdict = found.and_then(|cell| cell.verdict);
+    let expected = if guilty { Verdict::Violated } else { Verdict::Valid };
+    ControlResult {
+        workload: head.workload.clone(),
+        control: head.strategy.clone(),
+        verdict,
+        expected,
+        reason: found.filter(|_| verdict != Some(expected)).and_then(reason),
     }
+}
+
+/// Every rule, applied to `cells`.
+pub fn evaluate<'a>(
+    rules: impl IntoIterator<Item = &'a str>,
+    cells: &[CellResult],
+) -> Result<Vec<GateResult>> {
+    let evaluate = |rule: &str| {
+        let gate = Gate::parse(rule).with_context(|| format!("gate `{rule}`"))?;
+        Ok(gate.evaluate(cells))
+    };
+    rules.into_iter().map(evaluate).collect()
+}
+
+/// What a result means to the caller of a command. A bug of ours is not in it.
+pub fn exit(run: &RunResult) -> Exit {
+    let mut exit = Exit::Pass;
+    if run.partial {
+        exit = exit.or(Exit::Partial);
+    }
+    // In a run in part, data that is missing is what "in part" means.
+    let green =
+        |outcome| outcome == GateOutcome::Pass || (run.partial && outcome == GateOutcome::NoData);
+    if !run.gates.iter().all(|gate| green(gate.outcome)) {
+        exit = exit.or(Exit::Gate);
+    }
+    // One that was not run gave no answer, and no wrong one.
+    if run.controls.iter().any(|control| control.verdict.is_some() && !control.right()) {
+        exit = exit.or(Exit::Environment);
+    }
+    exit
 }
 
 /// Why a control gave the wrong answer: what was found of the first kind that decided it.

@@ -24,6 +24,7 @@ pub mod progress;
 pub mod redis_connection;
 pub mod redis_server;
 pub mod reference;
+pub mod rejudging;
 pub mod run_directory;
 pub mod saved_run;
 pub mod scenario;

@@ -81,19 +81,17 @@ impl SavedRun {
         Ok(SavedTrial { folder, facts })
     }
 
-    /// Every trial that was saved, in the order of the plan.
-    pub fn trials(&self) -> anyhow::Result<Vec<SavedTrial>> {
-        let mut all = Vec::new();
-        for cell in self.cells() {
-            let mut number = 1;
-            while self.path.join("cells").join(cell).join(number.to_string()).is_dir() {
-                let folder = self.path.join("cells").join(cell).join(number.to_string());
-                if folder.join("trial.json").exists() {
-                    all.push(self.trial(cell, number)?);
-                }
-                number += 1;
-            }
-        }
-        Ok(all)
+    /// The trials of `cell` that were saved, in their order.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse`] if the run has no such cell, or a trial cannot be read.
+    pub fn trials_of(&self, cell: &str) -> anyhow::Result<Vec<SavedTrial>> {
+        let folder = self.path.join("cells").join(cell);
+        (1..)
+            .take_while(|number: &u32| folder.join(number.to_string()).is_dir())
+            .filter(|number| folder.join(number.to_string()).join("trial.json").exists())
+            .map(|number| self.trial(cell, number))
+            .collect()
     }
 }
