@@ -69,7 +69,7 @@ pub struct Assignment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Begin at this point of CLOCK_MONOTONIC, nanoseconds.
+    /// Begin at this point of `CLOCK_MONOTONIC`, nanoseconds.
     Start(u64),
     /// Stop: finish what is under way for at most one second, then report.
     Stop,

@@ -120,18 +120,18 @@ impl<'a> Ledger<'a> {
 
     /// Writes what there is as run.json, marked partial.
     pub fn save(&self, path: &Path) -> Result<(), Failure> {
-        self.write(path, &self.run_result(true)?)
+        Self::write(path, &self.run_result(true)?)
     }
 
     /// Writes the last run.json and says how the run ended. `whole`: every trial was carried out.
     pub fn close(&self, path: &Path, whole: bool) -> Result<(RunResult, Exit), Failure> {
         let run = self.run_result(!whole || !self.troubles.is_empty())?;
-        self.write(path, &run)?;
+        Self::write(path, &run)?;
         let exit = self.exit(&run);
         Ok((run, exit))
     }
 
-    fn write(&self, path: &Path, run: &RunResult) -> Result<(), Failure> {
+    fn write(path: &Path, run: &RunResult) -> Result<(), Failure> {
         let saved = run_file::save(path, run).context("could not save the result of the run");
         saved.map_err(Failure::from)
     }

@@ -179,14 +179,14 @@ impl Candidate<'_> {
             let Err(error) = ask::<Value>(connection, &words).await else { continue };
             match error.code() {
                 Some("NOPERM") if self.details(&error).contains("key") => {
-                    keys = Some(self.details(&error))
+                    keys = Some(self.details(&error));
                 }
                 Some("NOPERM") => missing.push(*command),
                 // An unknown script, a wrong type: the command was understood and allowed.
                 Some("NOSCRIPT" | "WRONGTYPE") => {}
                 Some("ERR") if self.details(&error).contains("not an integer") => {}
                 Some("ERR") if self.details(&error).contains("unknown command") => {
-                    missing.push(*command)
+                    missing.push(*command);
                 }
                 _ => return Err(self.refuse(&self.answer(&error))),
             }

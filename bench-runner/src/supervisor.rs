@@ -78,9 +78,11 @@ impl Supervisor {
     fn answer(&mut self, request: Request) -> Reply {
         let done = match request {
             Request::Start(command) => {
-                return self.start(&command).map_or_else(failed, Reply::Started);
+                return self.start(&command).map_or_else(|e| failed(&e), Reply::Started);
             }
-            Request::Status(pid) => return self.status(pid).map_or_else(failed, Reply::Status),
+            Request::Status(pid) => {
+                return self.status(pid).map_or_else(|e| failed(&e), Reply::Status);
+            }
             Request::Stop(pid) => self.stop(pid),
             Request::Push(undo) => {
                 self.undo.push(undo);
@@ -95,7 +97,7 @@ impl Supervisor {
                 Ok(())
             }
         };
-        done.map_or_else(failed, |()| Reply::Done)
+        done.map_or_else(|e| failed(&e), |()| Reply::Done)
     }
 
     fn start(&mut self, server: &ServerCommand) -> io::Result<u32> {
@@ -157,7 +159,7 @@ fn remove(folder: &Path) {
     let _ = std::fs::remove_dir_all(folder);
 }
 
-fn failed(error: io::Error) -> Reply {
+fn failed(error: &io::Error) -> Reply {
     Reply::Failed(error.to_string())
 }
 
