@@ -42,7 +42,9 @@ pub fn cell_result(
     let figures: Vec<&TrialFigures> = trials.iter().map(|trial| &trial.result.figures).collect();
     measure(&mut cell, &figures);
     let mut latencies = LatencySet::default();
-    trials.iter().for_each(|trial| latencies.merge(&trial.latencies));
+    for trial in trials {
+        latencies.merge(&trial.latencies);
+    }
     show_latencies(&mut cell, &latencies);
     cell.saturated = Some(saturated(&figures, cores));
     annotate(&mut cell, trials, cores);

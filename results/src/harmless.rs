@@ -1,5 +1,7 @@
 //! Text of strangers, made harmless: names, messages of servers, whatever stands in a result file.
 
+use std::fmt::Write;
+
 /// The most characters of one piece that are shown.
 const LENGTH_MAX: usize = 300;
 
@@ -30,7 +32,7 @@ pub(crate) fn markdown(text: &str) -> String {
             '&' => shown.push_str("&amp;"),
             '|' => shown.push_str("&#124;"),
             '`' => shown.push_str("&#96;"),
-            '\\' | '*' | '_' | '[' | ']' | '#' | '~' | '!' | '$' | '@' => {
+            '\\' | '*' | '_' | '[' | ']' | '(' | ')' | '#' | '~' | '!' | '$' | '@' => {
                 shown.push('\\');
                 shown.push(c);
             }
@@ -58,7 +60,7 @@ pub(crate) fn json(json: &str) -> String {
     for c in json.chars() {
         if c != '\n' && is_dangerous(c) || matches!(c, '<' | '>' | '&') {
             for unit in c.encode_utf16(&mut units) {
-                shown.push_str(&format!("\\u{unit:04x}"));
+                let _ = write!(shown, "\\u{unit:04x}"); // A string takes everything.
             }
         } else {
             shown.push(c);

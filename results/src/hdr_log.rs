@@ -24,6 +24,10 @@ const ENCODED_MAX: usize = 1 << 20;
 /// Nanoseconds per millisecond: the unit of the column that is meant for humans.
 const MAX_DIVISOR: f64 = 1e6;
 
+/// The line that names the columns.
+const LEGEND: &str =
+    "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"";
+
 /// A log that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -61,19 +65,22 @@ pub fn write(
 ) -> io::Result<()> {
     let mut serializer = V2DeflateSerializer::new();
     let mut sink = writer;
-    let mut log = IntervalLogWriterBuilder::new()
+    IntervalLogWriterBuilder::new()
         .add_comment("[Histogram log format version 1.3]")
         .add_comment("values in nanoseconds; times in seconds of the monotonic clock")
         .with_start_time(SystemTime::UNIX_EPOCH)
         .with_base_time(SystemTime::UNIX_EPOCH)
+        .begin_log_with(&mut sink, &mut serializer)?;
+    writeln!(sink, "{LEGEND}")?;
+    let mut log = IntervalLogWriterBuilder::new()
         .with_max_value_divisor(MAX_DIVISOR)
         .begin_log_with(&mut sink, &mut serializer)?;
     let (start, length) =
         (Duration::from_nanos(from), Duration::from_nanos(to.saturating_sub(from)));
     for (tag, samples) in latencies.iter() {
         let name = tag.to_string();
-        let tag = LogTag::new(&name).expect("tags have neither spaces nor commas");
-        log.write_histogram(samples.kept(), start, length, Some(tag)).map_err(io::Error::other)?;
+        log.write_histogram(samples.kept(), start, length, LogTag::new(&name))
+            .map_err(io::Error::other)?;
     }
     Ok(())
 }
@@ -108,3 +115,6 @@ fn decode(deserializer: &mut Deserializer, encoded: &str) -> Option<Histogram<u6
     let histogram: Histogram<u64> = deserializer.deserialize(&mut bytes.as_slice()).ok()?;
     (histogram.max() <= histogram.highest_equivalent(LONGEST)).then_some(histogram)
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use hdrhistogram::{CreationError, Histogram};
+use hdrhistogram::Histogram;
 
 use crate::event::{Nanos, Outcome};
 use crate::percentiles::{Percentile, Percentiles};
@@ -125,12 +125,7 @@ pub struct Latencies {
 impl Latencies {
     /// No samples yet.
     pub fn new() -> Self {
-        let histogram = Self::histogram().expect("the bounds are constants in range");
-        Self { histogram, clipped: 0, max: None }
-    }
-
-    fn histogram() -> Result<Histogram<u64>, CreationError> {
-        Histogram::new_with_bounds(SHORTEST, LONGEST, DIGITS)
+        Self { histogram: histogram(), clipped: 0, max: None }
     }
 
     /// Latencies from what was saved; `None` if `histogram` does not fit into the bounds.
@@ -156,7 +151,7 @@ impl Latencies {
 
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Self) {
-        self.histogram.add(&other.histogram).expect("all latencies have the same bounds");
+        add(&mut self.histogram, &other.histogram);
         self.clipped = self.clipped.saturating_add(other.clipped);
         self.max = self.max.max(other.max);
     }
@@ -214,6 +209,15 @@ impl Default for Latencies {
     fn default() -> Self {
         Self::new()
     }
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(SHORTEST, LONGEST, DIGITS)
+        .expect("the bounds are constants in range")
+}
+
+fn add(sum: &mut Histogram<u64>, more: &Histogram<u64>) {
+    sum.add(more).expect("all latencies have the same bounds");
 }
 
 fn micros(nanos: Nanos) -> f64 {

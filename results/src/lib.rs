@@ -4,6 +4,9 @@
 //! process, in the format that [`history`] describes; [`history_reader`] reads it back whatever state it is in;
 //! [`assemble`] puts [operations](operation) together again and keeps of each grant a [`hold`]; the [`checkers`] are
 //! pure functions from that [history](checker::History) to [findings](verdict::Finding).
+//!
+//! From a verdict to a decision: [`judgement`] judges a saved trial and keeps its [`figures`] and [latencies](latency);
+//! [`cell_summary`] makes the trials of a cell one entry of a [`run`]; [`gate`]s decide over it, [`reporters`] show it.
 pub mod assemble;
 pub mod atomic_file;
 mod by_key;
@@ -30,6 +33,7 @@ mod merge;
 pub mod metric;
 mod open_operation;
 pub mod operation;
+pub mod per_outcome;
 pub mod percentiles;
 pub mod reporter;
 pub mod reporters;
@@ -37,6 +41,8 @@ pub mod rule;
 pub mod run;
 pub mod run_file;
 mod sale;
+#[cfg(test)]
+mod sample;
 mod saturation;
 mod series;
 mod sort;

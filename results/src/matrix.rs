@@ -13,16 +13,19 @@ const EXAMPLES_SHOWN: usize = 2;
 pub(crate) struct Section {
     /// What they have in common.
     pub(crate) title: String,
-    /// Heads of the columns.
+    /// Heads of the columns; they may have several lines.
     pub(crate) columns: Vec<&'static str>,
     /// One row per cell.
-    pub(crate) rows: Vec<Vec<String>>,
+    pub(crate) rows: Vec<Vec<Lines>>,
     /// What the rows do not say.
     pub(crate) footnotes: Vec<String>,
 }
 
+/// One place of the table, line by line.
+pub(crate) type Lines = Vec<String>;
+
 /// A column: its head, and what it shows of a cell.
-type Column = (&'static str, fn(&CellResult) -> String);
+type Column = (&'static str, fn(&CellResult) -> Lines);
 
 /// A field of the matrix and how to read it.
 type Axis = (&'static str, fn(&CellResult) -> &str);
@@ -65,7 +68,7 @@ fn section(run: &str, cells: &[&CellResult]) -> Section {
             "; times are service times: a closed load waits for its own answers, queueing is absent",
         );
     }
-    let figures = columns(closed, cells.iter().any(|cell| !flags(cell).is_empty()));
+    let figures = columns(closed);
     let mut footnotes = Vec::new();
     let rows = cells.iter().map(|cell| row(run, cell, &axes, &figures, &mut footnotes)).collect();
     let names = axes.iter().map(|(name, _)| *name);
@@ -78,54 +81,57 @@ fn is_closed(cell: &CellResult) -> bool {
     cell.head.load.starts_with("closed")
 }
 
-fn columns(closed: bool, flagged: bool) -> Vec<Column> {
-    let mut columns: Vec<Column> = vec![
-        ("verdict", |cell| wording::verdict(cell.verdict).to_owned()),
-        ("violations / exposures", wording::violations),
-        ("damage", |cell| cell.damage.map_or_else(no_data, |damage| damage.to_string())),
-        ("grants/s", |cell| cell.throughput.as_ref().map_or_else(no_data, wording::spread)),
-        ("goodput", |cell| cell.goodput.map_or_else(no_data, wording::percentage)),
-        (if closed { "service p50" } else { "response p50" }, |cell| {
+fn columns(closed: bool) -> Vec<Column> {
+    vec![
+        ("verdict", verdict),
+        ("violations\n/ exposures", wording::violations),
+        ("damage", |cell| shown(cell.damage.map(|damage| damage.to_string()))),
+        ("grants/s", |cell| cell.throughput.as_ref().map_or_else(|| shown(None), wording::spread)),
+        ("good-\nput", |cell| shown(cell.goodput.map(wording::percentage))),
+        (if closed { "service\np50" } else { "response\np50" }, |cell| {
             granted(cell.response_us.as_ref(), Percentile::P50)
         }),
-        (if closed { "service p99" } else { "response p99" }, |cell| {
+        (if closed { "service\np99" } else { "response\np99" }, |cell| {
             granted(cell.response_us.as_ref(), Percentile::P99)
         }),
-        ("wait p99", |cell| granted(cell.wait_us.as_ref(), Percentile::P99)),
-        ("hand-over p50", |cell| wording::point(cell.hand_over_us.as_ref(), Percentile::P50)),
+        ("wait\np99", |cell| granted(cell.wait_us.as_ref(), Percentile::P99)),
+        ("hand-\nover p50", |cell| {
+            vec![wording::point(cell.hand_over_us.as_ref(), Percentile::P50)]
+        }),
         ("Jain", |cell| {
             let jain = cell.fairness.and_then(|fairness| fairness.jain);
-            jain.map_or_else(no_data, |jain| format!("{jain:.2}"))
+            shown(jain.map(|jain| format!("{jain:.2}")))
         }),
-        ("cmds/ grant", |cell| {
-            let commands = cell.cost.and_then(|cost| cost.commands_per_grant);
-            commands.map_or_else(no_data, wording::number)
+        ("cmds/\ngrant", |cell| {
+            shown(cell.cost.and_then(|cost| cost.commands_per_grant).map(wording::number))
         }),
-    ];
-    if flagged {
-        columns.push(("beware", flags));
-    }
-    columns
+    ]
 }
 
-fn no_data() -> String {
-    NO_DATA.to_owned()
+fn shown(figure: Option<String>) -> Lines {
+    vec![figure.unwrap_or_else(|| NO_DATA.to_owned())]
 }
 
-fn granted(latency: Option<&LatencyByOutcome>, percentile: Percentile) -> String {
+/// The verdict, and below it every word of warning.
+fn verdict(cell: &CellResult) -> Lines {
+    let verdict = wording::verdict(cell.verdict).to_owned();
+    [verdict].into_iter().chain(flags(cell).into_iter().map(str::to_owned)).collect()
+}
+
+fn granted(latency: Option<&LatencyByOutcome>, percentile: Percentile) -> Lines {
     let granted = latency.and_then(|latency| latency.get(Outcome::Granted).as_ref());
-    wording::point(granted, percentile)
+    vec![wording::point(granted, percentile)]
 }
 
 /// Words that stand beside a cell because its figures mean less than they seem to.
-fn flags(cell: &CellResult) -> String {
+fn flags(cell: &CellResult) -> Vec<&'static str> {
     let mut flags = Vec::new();
     let saturated = cell.saturated.unwrap_or_default();
     if saturated.generator == Some(true) {
-        flags.push("generator saturated");
+        flags.push("saturated");
     }
     if saturated.witness == Some(true) {
-        flags.push("witness saturated");
+        flags.push("witness busy");
     }
     if cell.notes.iter().any(|note| note.contains("partial")) {
         flags.push("partial");
@@ -138,7 +144,7 @@ fn flags(cell: &CellResult) -> String {
     if clipped {
         flags.push("clipped");
     }
-    flags.join(", ")
+    flags
 }
 
 fn row(
@@ -147,13 +153,13 @@ fn row(
     axes: &[Axis],
     figures: &[Column],
     footnotes: &mut Vec<String>,
-) -> Vec<String> {
-    let mut row = vec![cell.head.strategy.clone()];
-    row.extend(axes.iter().map(|(_, value)| value(cell).to_owned()));
-    let mut cells: Vec<String> = if cell.head.applicable {
+) -> Vec<Lines> {
+    let mut row = vec![vec![cell.head.strategy.clone()]];
+    row.extend(axes.iter().map(|(_, value)| vec![value(cell).to_owned()]));
+    let mut cells: Vec<Lines> = if cell.head.applicable {
         figures.iter().map(|(_, show)| show(cell)).collect()
     } else {
-        vec![DASH.to_owned(); figures.len()]
+        vec![vec![DASH.to_owned()]; figures.len()]
     };
     let before = footnotes.len();
     if cell.head.applicable {
@@ -164,7 +170,7 @@ fn row(
     }
     if footnotes.len() > before {
         let mark = before + 1;
-        cells[0] = format!("{} [{mark}]", cells[0]);
+        cells[0][0] = format!("{} [{mark}]", cells[0][0]);
         let text = footnotes.split_off(before).join("; ");
         footnotes.push(text);
     }

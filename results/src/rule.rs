@@ -284,11 +284,12 @@ fn split_number(word: &str) -> (&str, &str) {
 fn in_unit(number: f64, suffix: &str, unit: Unit) -> Option<f64> {
     match (unit, suffix) {
         (Unit::Count, "") => (number.fract() == 0.0).then_some(number),
-        (Unit::Rate, "" | "/s") | (Unit::Number, "") => Some(number),
+        (Unit::Rate, "" | "/s") | (Unit::Number, "") | (Unit::Micros, "us" | "µs" | "μs") => {
+            Some(number)
+        }
         (Unit::Share, "") => (number <= 1.0).then_some(number),
         (Unit::Share, "%") => (number <= 100.0).then_some(number / 100.0),
         (Unit::Micros, "ns") => Some(number / 1e3),
-        (Unit::Micros, "us" | "µs" | "μs") => Some(number),
         (Unit::Micros, "ms") => Some(number * 1e3),
         (Unit::Micros, "s") => Some(number * 1e6),
         (Unit::Micros, "m") => Some(number * 60e6),

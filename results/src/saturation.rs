@@ -33,10 +33,9 @@ pub(crate) fn generator(
     if let Some(lag) = lag.and_then(|lag| lag.p99).filter(|lag| *lag > LAG_MAX_US) {
         reasons.push(format!("pacer-lag p99 was {:.1}ms", lag / 1e3));
     }
-    if let Some(scheduled) = facts.scheduled {
-        if (begun as f64) < BEGUN_MIN * scheduled as f64 {
-            reasons.push(format!("only {begun} of {scheduled} scheduled operations were begun"));
-        }
+    let missed = |scheduled: &u64| (begun as f64) < BEGUN_MIN * *scheduled as f64;
+    if let Some(scheduled) = facts.scheduled.filter(missed) {
+        reasons.push(format!("only {begun} of {scheduled} scheduled operations were begun"));
     }
     reasons
 }

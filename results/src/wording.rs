@@ -59,37 +59,42 @@ pub(crate) fn percentage(share: f64) -> String {
 }
 
 /// A figure with its spread over the trials.
-pub(crate) fn spread(spread: &Spread) -> String {
-    let median = number(spread.median);
-    if spread.per_trial.len() < 2 {
-        return median;
+pub(crate) fn spread(spread: &Spread) -> Vec<String> {
+    let mut lines = vec![number(spread.median)];
+    if spread.per_trial.len() > 1 {
+        lines.push(format!("[{}..{}]", number(spread.min), number(spread.max)));
     }
-    format!("{median} [{}..{}]", number(spread.min), number(spread.max))
+    lines
 }
 
 /// Violations of the kinds that count, beside their chances.
-pub(crate) fn violations(cell: &CellResult) -> String {
-    let Some(count) = cell.violation_count() else { return NO_DATA.to_owned() };
-    let Some(exposures) = cell.exposures() else { return count.to_string() };
-    let bound = if count == 0 && cell.verdict == Some(Verdict::Valid) && exposures > 0 {
-        format!(" (<{})", percentage((3.0 / exposures as f64).min(1.0)))
-    } else {
-        String::new()
-    };
-    format!("{count} / {exposures}{bound}")
+pub(crate) fn violations(cell: &CellResult) -> Vec<String> {
+    let Some(count) = cell.violation_count() else { return vec![NO_DATA.to_owned()] };
+    let Some(exposures) = cell.exposures() else { return vec![count.to_string()] };
+    let mut lines = vec![format!("{count} / {exposures}")];
+    if count == 0 && cell.verdict == Some(Verdict::Valid) && exposures > 0 {
+        lines.push(format!("(<{})", percentage((3.0 / exposures as f64).min(1.0))));
+    }
+    lines
 }
 
 /// What was found of one kind, for a footnote.
 pub(crate) fn finding(finding: &FindingSummary) -> String {
     let mut words = format!("{} of {} exposures", finding.count, finding.exposures);
-    if finding.within_lease + finding.past_lease > 0 {
-        words.push_str(&format!(
-            ", {} within both leases, {} past a lease",
-            finding.within_lease, finding.past_lease
-        ));
+    if finding.within_lease > 0 || finding.past_lease > 0 {
+        let (within, past) = (finding.within_lease, finding.past_lease);
+        words += &[
+            ", ",
+            &within.to_string(),
+            " within both leases, ",
+            &past.to_string(),
+            " past a lease",
+        ]
+        .concat();
     }
     if let Some(reason) = &finding.reason {
-        words.push_str(&format!(": {reason}"));
+        words += ": ";
+        words += reason;
     }
     words
 }

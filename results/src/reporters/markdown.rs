@@ -30,10 +30,11 @@ impl Reporter for Markdown {
         writeln!(out, "{}", markdown(&summary_lines::environment(run)))?;
         for section in sections(run) {
             writeln!(out, "\n## {}\n", markdown(&section.title))?;
-            writeln!(out, "| {} |", section.columns.join(" | "))?;
+            writeln!(out, "| {} |", section.columns.join(" | ").replace('\n', " "))?;
             writeln!(out, "|{}", "---|".repeat(section.columns.len()))?;
             for row in &section.rows {
-                let cells: Vec<String> = row.iter().map(|text| markdown(text)).collect();
+                let cells: Vec<String> =
+                    row.iter().map(|lines| markdown(&lines.join(" "))).collect();
                 writeln!(out, "| {} |", cells.join(" | "))?;
             }
             writeln!(out)?;

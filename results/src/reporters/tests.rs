@@ -1,157 +1,198 @@
-//! Every report over one fixed result, and over one full of hostile names.
+use super::*;
+use crate::run::RunResult;
+use crate::sample;
+use crate::verdict::ViolationKind;
 
-use serde_json::json;
-
-use super::REPORTERS;
-use crate::cell::CellHead;
-use crate::percentiles::Percentiles;
-use crate::run::{
-    CellResult, ControlResult, Cost, Fairness, FindingSummary, GateDetail, GateOutcome, GateResult,
-    PerOutcome, RunResult, Saturation, Spread,
-};
-use crate::verdict::{Verdict, ViolationKind};
-
-fn head(strategy: &str, guard: &str) -> CellHead {
-    CellHead {
-        id: format!("{strategy}.seckill.closed.naive.{guard}.none"),
-        strategy: strategy.to_owned(),
-        workload: "seckill".to_owned(),
-        load: "closed".to_owned(),
-        caller: "naive".to_owned(),
-        guard: guard.to_owned(),
-        fault: "none".to_owned(),
-        options: json!({}),
-        applicable: true,
-        reason: None,
-    }
-}
-
-fn finding(count: u64, verdict: Verdict) -> FindingSummary {
-    FindingSummary {
-        count,
-        within_lease: 0,
-        past_lease: count,
-        exposures: 12_345,
-        upper_bound: (count == 0).then_some(3.0 / 12_345.0),
-        verdict,
-        reason: None,
-        examples: Vec::new(),
-    }
-}
-
-fn measured(head: CellHead, verdict: Verdict, count: u64) -> CellResult {
-    let percentiles = Percentiles {
-        count: 990,
-        p50: Some(4_200.0),
-        p99: Some(18_000.0),
-        ..Percentiles::default()
-    };
-    let mut cell = CellResult::empty(head, vec![ViolationKind::MutualExclusion]);
-    cell.verdict = Some(verdict);
-    cell.violations.insert(ViolationKind::MutualExclusion, Some(finding(count, verdict)));
-    cell.damage = Some(count);
-    cell.trials = 3;
-    cell.outcomes = Some(PerOutcome { granted: 990, denied: 10, ..PerOutcome::default() });
-    cell.throughput = Some(Spread {
-        median: 495.0,
-        min: 480.5,
-        max: 502.0,
-        per_trial: vec![480.5, 495.0, 502.0],
-    });
-    cell.goodput = Some(0.987);
-    cell.response_us = Some(PerOutcome { granted: Some(percentiles), ..PerOutcome::default() });
-    cell.wait_us = Some(PerOutcome { granted: Some(percentiles), ..PerOutcome::default() });
-    cell.hand_over_us = Some(percentiles);
-    cell.fairness = Some(Fairness { jain: Some(0.93), overtakes: Some(4), longest_wait_us: None });
-    cell.cost = Some(Cost { commands_per_grant: Some(3.25), ..Cost::default() });
-    cell.saturated = Some(Saturation { generator: Some(count > 0), witness: Some(false) });
-    cell
-}
-
-fn sample() -> RunResult {
-    let mut senseless = CellResult::empty(head("redis-lua", "atomic"), Vec::new());
-    senseless.head.applicable = false;
-    senseless.head.reason = Some("the register decides alone".to_owned());
-    RunResult {
-        format: 1,
-        run: "0123abcd".to_owned(),
-        trusted: false,
-        partial: true,
-        environment: json!({ "cpu": "two cores", "redis": { "version": "7.0.15" } }),
-        scenario: json!({ "name": "sample" }),
-        cells: vec![
-            measured(head("redis-lua", "none"), Verdict::Valid, 0),
-            measured(head("redis-set-nx", "none"), Verdict::Violated, 17),
-            senseless,
-        ],
-        controls: vec![ControlResult {
-            workload: "seckill".to_owned(),
-            control: "control-none".to_owned(),
-            verdict: Some(Verdict::Valid),
-            expected: Verdict::Violated,
-            reason: Some("no contended grant".to_owned()),
-        }],
-        gates: vec![GateResult {
-            rule: "violations == 0".to_owned(),
-            outcome: GateOutcome::Fail,
-            cells: vec!["redis-set-nx.seckill.closed.naive.none.none".to_owned()],
-            details: vec![GateDetail {
-                cell: "redis-set-nx.seckill.closed.naive.none.none".to_owned(),
-                outcome: GateOutcome::Fail,
-                measured: "17".to_owned(),
-                allowed: "== 0".to_owned(),
-            }],
-        }],
-        warnings: vec!["redis runs without persistence".to_owned()],
-    }
-}
-
-fn rendered(name: &str, run: &RunResult) -> String {
+fn render(name: &str, run: &RunResult) -> String {
+    let entry = REPORTERS.iter().find(|entry| entry.name == name).unwrap();
     let mut out = Vec::new();
-    super::find(name).unwrap().reporter.render(run, &mut out).unwrap();
+    entry.reporter.render(run, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
 #[test]
-fn each_report_shows_the_sample_as_before() {
-    for entry in REPORTERS {
-        insta::assert_snapshot!(format!("sample-{}", entry.name), rendered(entry.name, &sample()));
+fn names_are_unique() {
+    let mut names: Vec<&str> = REPORTERS.iter().map(|entry| entry.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), REPORTERS.len());
+}
+
+#[test]
+fn text_of_the_sample() {
+    insta::assert_snapshot!(render("text", &sample::run()));
+}
+
+#[test]
+fn markdown_of_the_sample() {
+    insta::assert_snapshot!(render("markdown", &sample::run()));
+}
+
+#[test]
+fn csv_of_the_sample() {
+    insta::assert_snapshot!(render("csv", &sample::run()));
+}
+
+#[test]
+fn json_of_the_sample() {
+    let json = render("json", &sample::run());
+    assert_eq!(crate::run_file::parse(json.as_bytes()).unwrap(), sample::run());
+    insta::assert_snapshot!(json);
+}
+
+#[test]
+fn text_stays_within_the_page() {
+    let text = render("text", &sample::run());
+    let rows = text.lines().filter(|line| line.contains("redis-") && !line.starts_with('['));
+    for line in rows {
+        assert!(line.chars().count() <= 120, "{line}");
     }
 }
 
 #[test]
-fn hostile_names_stay_text_in_every_report() {
-    let hostile = "\u{1b}[2J<img src=x onerror=alert(1)>|</script>`\u{202e}\u{2028}\n=1+1";
-    let mut run = sample();
+fn an_untrusted_run_says_so_first() {
+    let mut run = sample::run();
+    run.trusted = false;
+    for name in ["text", "markdown"] {
+        let head: String = render(name, &run).lines().take(4).collect();
+        assert!(head.contains("UNTRUSTED"), "{head}");
+    }
+}
+
+const HOSTILE: &[&str] = &[
+    "\u{1b}[2J\u{1b}]0;owned\u{7}",
+    "a\rb\nc\td",
+    "\u{9b}31mred",
+    "left\u{202e}right\u{2066}x",
+    "zero\u{200b}width\u{feff}",
+    "line\u{2028}par\u{2029}",
+    "<img src=x onerror=alert(1)></script><!--",
+    "`code` | cell | [link](javascript:alert(1)) ![i](http://x) **b** @everyone",
+    "=1+1",
+    "+SUM(A1)",
+    "-2+3",
+    "@cmd",
+    "\t=1",
+    "\"quoted\",'field'",
+];
+
+/// A run whose every name and message is `text`.
+fn hostile(text: &str) -> RunResult {
+    let mut run = sample::run();
+    let all = |field: &mut String| text.clone_into(field);
+    all(&mut run.run);
+    run.warnings = vec![text.to_owned()];
+    run.scenario = serde_json::json!({ "name": text });
+    run.environment =
+        serde_json::json!({ "cpu_model": text, "servers": { text: { "version": text } } });
     for cell in &mut run.cells {
-        cell.head.workload = hostile.to_owned();
-        cell.head.strategy = hostile.to_owned();
-        cell.head.id = hostile.to_owned();
-        cell.notes.push(hostile.to_owned());
-    }
-    run.gates[0].rule = hostile.to_owned();
-    run.controls[0].reason = Some(hostile.to_owned());
-    run.environment = json!({ "kernel": hostile });
-    for entry in REPORTERS {
-        let text = rendered(entry.name, &run);
-        assert!(!text.contains('\u{1b}'), "{}: an escape sequence came through", entry.name);
-        if entry.name != "json" {
-            assert!(
-                !text.contains(['\u{202e}', '\u{2028}']),
-                "{}: invisible characters",
-                entry.name
-            );
+        let head = &mut cell.head;
+        for field in [
+            &mut head.id,
+            &mut head.strategy,
+            &mut head.workload,
+            &mut head.load,
+            &mut head.caller,
+            &mut head.guard,
+            &mut head.fault,
+        ] {
+            all(field);
         }
-        if entry.name == "markdown" {
-            assert!(!text.contains("<img"), "markup came through");
+        head.reason = head.reason.as_ref().map(|_| text.to_owned());
+        cell.notes = vec![text.to_owned()];
+        if let Some(Some(finding)) = cell.violations.get_mut(&ViolationKind::MutualExclusion) {
+            finding.examples = vec![text.to_owned()];
+            finding.reason = Some(text.to_owned());
+        }
+    }
+    for control in &mut run.controls {
+        all(&mut control.workload);
+        all(&mut control.control);
+        control.reason = Some(text.to_owned());
+    }
+    for gate in &mut run.gates {
+        all(&mut gate.rule);
+        for detail in &mut gate.details {
+            all(&mut detail.cell);
+            all(&mut detail.measured);
+        }
+    }
+    run
+}
+
+#[test]
+fn hostile_names_are_harmless_everywhere() {
+    for text in HOSTILE {
+        let run = hostile(text);
+        for entry in REPORTERS {
+            let shown = render(entry.name, &run);
+            for c in shown.chars() {
+                let bad = c != '\n' && c.is_control()
+                    || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+                assert!(!bad, "{} shows {c:?} of {text:?}", entry.name);
+            }
+        }
+        let lines = |run| render("text", run).lines().count();
+        assert!(lines(&run) < lines(&sample::run()) + 80, "{text:?} adds lines");
+    }
+}
+
+#[test]
+fn hostile_names_are_no_markup_in_markdown() {
+    for text in HOSTILE {
+        let shown = render("markdown", &hostile(text));
+        assert!(!shown.contains('<'), "{shown}");
+        for raw in ["](javascript", "`code`", "| cell |", "**b**", "http://x"] {
+            assert!(!shown.contains(raw), "{raw} of {text:?}");
         }
     }
 }
 
 #[test]
-fn a_run_without_cells_is_drawn_by_every_report() {
-    let run = RunResult { cells: Vec::new(), ..sample() };
+fn hostile_names_are_no_markup_inside_a_page_around_the_json() {
+    let run = hostile("</script><!--&");
+    let shown = render("json", &run);
+    assert!(!shown.contains(['<', '>', '&']));
+    assert_eq!(crate::run_file::parse(shown.as_bytes()).unwrap(), run);
+}
+
+#[test]
+fn hostile_names_are_no_formulas_in_csv() {
+    for text in ["=1+1", "+SUM(A1)", "-2+3", "@cmd", " =x"] {
+        let shown = render("csv", &hostile(text));
+        let mut reader = ::csv::Reader::from_reader(shown.as_bytes());
+        for record in reader.records() {
+            for value in &record.unwrap() {
+                let formula = value.trim_start().starts_with(['=', '+', '-', '@']);
+                assert!(!formula, "{value:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn absurd_figures_are_rendered() {
+    let mut run = sample::run();
+    for (place, value) in
+        [f64::NAN, f64::INFINITY, -1e300, 1e300, f64::MIN_POSITIVE].into_iter().enumerate()
+    {
+        let cell = &mut run.cells[place % 5];
+        if let Some(spread) = &mut cell.throughput {
+            spread.median = value;
+            spread.max = value;
+        }
+        cell.goodput = Some(value);
+        if let Some(latency) = &mut cell.response_us {
+            latency.granted.as_mut().unwrap().p50 = Some(value);
+        }
+        for finding in cell.violations.values_mut().flatten() {
+            finding.count = u64::MAX;
+            finding.within_lease = u64::MAX;
+            finding.past_lease = u64::MAX;
+            finding.exposures = u64::MAX;
+        }
+    }
     for entry in REPORTERS {
-        rendered(entry.name, &run);
+        render(entry.name, &run);
     }
 }

@@ -18,9 +18,6 @@ pub(super) const ENTRY: Entry = Entry {
     reporter: &Text,
 };
 
-/// Columns of the page.
-const WIDTH: u16 = 120;
-
 struct Text;
 
 impl Reporter for Text {
@@ -69,14 +66,16 @@ fn table(section: &Section) -> String {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
+        .set_content_arrangement(ContentArrangement::Disabled)
         .set_header(section.columns.clone());
     for row in &section.rows {
-        table.add_row(row.iter().map(|text| plain(text)));
+        table.add_row(row.iter().map(|lines| {
+            let lines: Vec<String> = lines.iter().map(|line| plain(line)).collect();
+            lines.join("\n")
+        }));
     }
     for (place, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
+        column.set_padding((0, 1));
         if place > names(section) {
             column.set_cell_alignment(CellAlignment::Right);
         }
