@@ -1,5 +1,6 @@
 //! Every name that can stand in a scenario or on the command line, with its page.
 
+use results::gate::METRICS;
 use serde_json::Value;
 use strategies::catalog::STRATEGIES;
 use strategies::strategy::{self, Role};
@@ -115,7 +116,11 @@ pub fn of(kind: Kind) -> Vec<Word> {
         Kind::Callers => Caller::ALL.iter().map(|caller| of_caller(*caller)).collect(),
         Kind::Guards => Guard::ALL.iter().map(|guard| of_guard(*guard)).collect(),
         Kind::Faults => pairs(kind, &[("none", "nothing is broken")]),
-        Kind::Gates => pairs(kind, &METRICS),
+        Kind::Gates => {
+            let metrics: Vec<_> =
+                METRICS.iter().map(|metric| (metric.name, metric.summary)).collect();
+            pairs(kind, &metrics)
+        }
         Kind::Reports => pairs(kind, &REPORTS),
     }
 }
@@ -136,21 +141,6 @@ const REPORTS: [(&str, &str); 4] = [
     ("markdown", "the matrix for a merge request"),
     ("csv", "one line per cell"),
     ("json", "run.json, the contract for machines"),
-];
-
-const METRICS: [(&str, &str); 9] = [
-    ("violations", "violations of the kinds that count for the cell"),
-    ("damage", "violations that harmed the register"),
-    ("throughput", "grants per second, median of the trials"),
-    ("goodput", "share of offered operations granted within the service level, 0 to 1"),
-    ("error-share", "share of operations that ended in an error or are unknown, 0 to 1"),
-    (
-        "response.p99",
-        "a latency and a percentile: pacer-lag, queue, wait, hold, release, response, hand-over with p50, p90, p99, p999, max",
-    ),
-    ("recovery.max", "longest time from a fault to the next grant of a key that was held then"),
-    ("cost.commands", "commands on the lock's server per grant"),
-    ("mutual-exclusion", "any kind of violation by its name counts that kind alone"),
 ];
 
 fn pairs(kind: Kind, pairs: &[(&str, &str)]) -> Vec<Word> {

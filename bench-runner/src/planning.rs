@@ -12,9 +12,10 @@ pub mod sense;
 
 use std::time::Duration;
 
+use results::gate::{Gate, GateError};
 use serde_json::Value;
 
-use crate::complaint::Complaint;
+use crate::complaint::{Complaint, Place};
 use crate::plan::{Backends, Control, Plan, RedisBackend};
 use crate::scenario::axes::WantedLoad;
 use crate::scenario::backends::MANAGED;
@@ -73,7 +74,7 @@ fn draft(scenario: &Scenario, complaints: &mut Vec<Complaint>) -> Option<Plan> {
     complaints.extend(duplicates::duplicates(scenario, &pairs));
     let matrix = expand(scenario, &pairs, complaints);
     let controls = controls_of(scenario, &pairs, complaints);
-    let gates = gates(scenario);
+    let gates = gates(scenario, complaints);
     ceilings(scenario, complaints);
     let name = scenario.name.as_ref()?;
     if name.value.trim().is_empty() {
@@ -149,10 +150,25 @@ fn controls_of(
     all
 }
 
-fn gates(scenario: &Scenario) -> Vec<String> {
-    match &scenario.gates {
-        Some(gates) => gates.iter().map(|gate| gate.value.clone()).collect(),
-        None => vec![DEFAULT_GATE.to_owned()],
+fn gates(scenario: &Scenario, complaints: &mut Vec<Complaint>) -> Vec<String> {
+    let Some(gates) = &scenario.gates else { return vec![DEFAULT_GATE.to_owned()] };
+    for gate in gates {
+        if let Err(error) = Gate::parse(&gate.value) {
+            complaints.push(bad_gate(scenario, gate, error));
+        }
+    }
+    gates.iter().map(|gate| gate.value.clone()).collect()
+}
+
+fn bad_gate(scenario: &Scenario, gate: &Placed<String>, error: GateError) -> Complaint {
+    let Place { start, end } = gate.place;
+    // An offset in the rule is one in the file unless the rule is quoted or folded.
+    let plain = scenario.source.text.get(start..end) == Some(gate.value.as_str());
+    let at = if plain { (start + error.offset).min(end.saturating_sub(1)) } else { start };
+    let complaint = Complaint::at(Place { start: at, end }, format!("gate: {}", error.message));
+    match error.remedy {
+        Some(remedy) => complaint.remedy(remedy),
+        None => complaint.remedy("`lockbench list gates` shows what can be measured"),
     }
 }
 

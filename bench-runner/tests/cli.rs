@@ -285,6 +285,14 @@ fn c12_what_is_not_built_yet_is_refused_and_never_ignored() {
 }
 
 #[test]
+fn bad_gates_have_a_column() {
+    let answer =
+        plan_with("gates:\n  - violations == 0\n  - violatoins == 0\n  - throughput ~ 3\n");
+    complains(&answer, ":6:5", &["violatoins"]);
+    complains(&answer, ":7:16", &["gate: "]);
+}
+
+#[test]
 fn all_complaints_come_together_sorted_by_place() {
     let answer = plan_bytes(
         b"name: \"\"\n\

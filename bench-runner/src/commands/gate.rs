@@ -1,11 +1,65 @@
-//! `lockbench gate`.
+//! `lockbench gate`: the gates of a saved run, evaluated again.
+
+use anyhow::anyhow;
+use results::gate::Gate;
+use results::run::{GateOutcome, GateResult, RunResult};
+use serde_json::Value;
 
 use crate::arguments::RunPath;
 use crate::exit::Exit;
+use crate::run_directory::read_json;
 use crate::saved_run::SavedRun;
+use crate::terminal::print;
+use crate::text::push;
+use crate::usage::Misuse;
 
-/// Not built yet.
+/// Prints the outcome of every gate of the run; an untrusted run is exit 3, whatever its gates say.
 pub fn run(args: &RunPath) -> anyhow::Result<Exit> {
     let run = SavedRun::open(&args.run)?;
-    anyhow::bail!("`lockbench gate {}` is not built yet", run.path().display())
+    let result: RunResult = read_json(&run.path().join("run.json"))
+        .map_err(|error| Misuse(format!("the run has no result: {error:#}")))?;
+    let rules = run.plan().get("gates").and_then(Value::as_array);
+    let mut text = String::new();
+    let mut exit = Exit::Pass;
+    if result.partial {
+        exit = exit.or(Exit::Partial);
+    }
+    if !result.trusted {
+        text.push_str("untrusted: a control gave the wrong answer\n");
+        exit = exit.or(Exit::Environment);
+    }
+    for rule in rules.into_iter().flatten().filter_map(Value::as_str) {
+        let gate = Gate::parse(rule).map_err(|error| anyhow!("gate `{rule}`: {error}"))?;
+        let outcome = gate.evaluate(&result.cells);
+        if outcome.outcome != GateOutcome::Pass {
+            exit = exit.or(Exit::Gate);
+        }
+        describe(&outcome, &mut text);
+    }
+    print(&text)?;
+    Ok(exit)
+}
+
+fn describe(gate: &GateResult, text: &mut String) {
+    push(text, format_args!("{:<8} {}\n", word(gate.outcome), gate.rule));
+    for detail in &gate.details {
+        push(
+            text,
+            format_args!(
+                "  {:<8} {}: {}, allowed {}\n",
+                word(detail.outcome),
+                detail.cell,
+                detail.measured,
+                detail.allowed
+            ),
+        );
+    }
+}
+
+const fn word(outcome: GateOutcome) -> &'static str {
+    match outcome {
+        GateOutcome::Pass => "pass",
+        GateOutcome::NoData => "no data",
+        GateOutcome::Fail => "fail",
+    }
 }

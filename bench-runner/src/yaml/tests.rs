@@ -48,11 +48,10 @@ fn merges_and_aliases_are_followed() {
 
 #[test]
 fn bombs_depths_and_lengths_are_refused_at_once() {
-    let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
-    for level in 1..12 {
-        let below = format!("*a{}, ", level - 1).repeat(10);
-        bomb += &format!("a{level}: &a{level} [{below}]\n");
-    }
+    let levels: Vec<String> = (1..12)
+        .map(|level| format!("a{level}: &a{level} [{}]", format!("*a{}, ", level - 1).repeat(10)))
+        .collect();
+    let bomb = format!("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n{}\n", levels.join("\n"));
     let deep = "[".repeat(10_000);
     let blocks: Vec<String> =
         (0..10_000).map(|level| format!("{}a:", " ".repeat(level % 400))).collect();
