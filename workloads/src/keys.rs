@@ -51,7 +51,9 @@ fn shares(keys: u32, exponent: f64) -> Vec<f64> {
             sum
         })
         .collect();
-    sums.iter_mut().for_each(|share| *share /= sum);
+    for share in &mut sums {
+        *share /= sum;
+    }
     sums
 }
 

@@ -36,13 +36,12 @@ pub async fn perform(
     cancel: Cancel<'_>,
 ) -> Outcome {
     let mut ending = Ending::begin(op, session.recorder());
-    ending.outcome = match run(workload, op, session, cancel).await {
-        Some(outcome) => outcome,
-        None => {
-            session.abandon(op).await;
-            Outcome::Cancelled
-        }
-    };
+    if let Some(outcome) = run(workload, op, session, cancel).await {
+        ending.outcome = outcome;
+    } else {
+        // The outcome stays what it began as: cancelled.
+        session.abandon(op).await;
+    }
     ending.outcome
 }
 

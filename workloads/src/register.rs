@@ -4,18 +4,12 @@
 //! it, so that the sequence numbers order all steps of a trial whatever the clocks of the callers say.
 
 use std::rc::Rc;
-use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, ErrorKind, IntoConnectionInfo, RedisError, Script};
-use strategies::lock::Certainty;
+use redis::{FromRedisValue, Pipeline, Value};
+use strategies::lock::{Certainty, LockError};
+use strategies::redis_link::{RedisLink, Transport};
+use strategies::redis_script::Script;
 use strategies::strategy::RedisAddress;
-
-/// How long to try to connect to the witness.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// How long a step may take before it is given up as lost.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where the register of a trial is: on the witness, under a prefix of this trial alone.
 #[derive(Debug, Clone)]
@@ -28,58 +22,22 @@ pub struct RegisterSetup {
 
 /// Why a step at the register could not be carried out. A refusal by the guard is an answer, not an error.
 #[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum RegisterError {
-    /// No request left this machine.
-    #[error("could not reach the witness {server}: {reason}")]
-    Unreachable {
-        /// Which server, without credentials.
-        server: String,
-        /// What went wrong.
-        reason: String,
-    },
-    /// A request left and no answer came back in time, or the connection broke.
-    #[error("no answer from the witness {server}: {reason}")]
-    Lost {
-        /// Which server, without credentials.
-        server: String,
-        /// What went wrong.
-        reason: String,
-    },
-    /// The witness understood and refused: it had no effect.
-    #[error("the witness {server} refused: {reason}")]
-    Refused {
-        /// Which server, without credentials.
-        server: String,
-        /// The server's words.
-        reason: String,
-    },
-    /// The witness answered something else than the step promises.
-    #[error("unexpected answer from the witness {server}: {answer}")]
-    Unexpected {
-        /// Which server, without credentials.
-        server: String,
-        /// What it said, shortened.
-        answer: String,
-    },
-}
+#[error("the witness failed: {0}")]
+pub struct RegisterError(LockError);
 
 impl RegisterError {
     /// Whether the step may have had an effect. When in doubt, `Unknown`.
     pub const fn certainty(&self) -> Certainty {
-        match self {
-            Self::Unreachable { .. } | Self::Refused { .. } => Certainty::NotApplied,
-            Self::Lost { .. } | Self::Unexpected { .. } => Certainty::Unknown,
-        }
+        self.0.certainty()
     }
 
     /// A short name of the class, for counting; set apart from the classes of locks.
     pub const fn class(&self) -> &'static str {
-        match self {
-            Self::Unreachable { .. } => "register-unreachable",
-            Self::Lost { .. } => "register-lost",
-            Self::Refused { .. } => "register-refused",
-            Self::Unexpected { .. } => "register-unexpected",
+        match self.0 {
+            LockError::Unreachable { .. } => "register-unreachable",
+            LockError::Lost { .. } => "register-lost",
+            LockError::Refused { .. } => "register-refused",
+            _ => "register-unexpected",
         }
     }
 }
@@ -91,12 +49,15 @@ pub struct Step {
 }
 
 impl Step {
-    /// A step from the body of its script, in which these names are ready to use: `P` (prefix), `seq` (the
+    /// A step from the pieces of its script, in which these names are ready to use: `P` (prefix), `seq` (the
     /// number of this step), `now()` (microseconds of the witness's clock), `arg(n)` (the n-th argument as a number).
     ///
-    /// The body ends with `return answer(applied, left, others, value, round)`.
-    pub fn new(body: &str) -> Self {
-        Self { script: Script::new(&format!("{PROLOGUE}{body}")) }
+    /// The script ends with `return answer(applied, left, others, value, round)`. Its text is kept for good: make each
+    /// step once per process.
+    pub fn new(pieces: &[&str]) -> Self {
+        let source: &'static str =
+            Box::leak((PROLOGUE.to_owned() + &pieces.concat()).into_boxed_str());
+        Self { script: Script::new(source) }
     }
 }
 
@@ -133,8 +94,7 @@ pub struct Answer {
 /// The callers' way to the register; clones share one connection.
 #[derive(Debug, Clone)]
 pub struct Register {
-    connection: MultiplexedConnection,
-    server: Rc<str>,
+    link: Rc<RedisLink>,
     prefix: Rc<str>,
 }
 
@@ -143,20 +103,11 @@ impl Register {
     ///
     /// # Errors
     ///
-    /// [`RegisterError::Unreachable`] when nobody answers within three seconds, [`RegisterError::Refused`] when the
-    /// witness does not let us in.
+    /// When nobody answers, or the witness does not let us in.
     pub async fn connect(setup: &RegisterSetup) -> Result<Self, RegisterError> {
-        let server: Rc<str> = setup.witness.to_string().into();
-        let failed = |error: RedisError| unreachable(&server, &error);
-        let info = setup.witness.reveal().into_connection_info().map_err(failed)?;
-        let tcp = info.tcp_settings().clone().set_nodelay(true);
-        let client = Client::open(info.set_tcp_settings(tcp)).map_err(failed)?;
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_TIMEOUT))
-            .set_response_timeout(Some(RESPONSE_TIMEOUT));
-        let connection =
-            client.get_multiplexed_async_connection_with_config(&config).await.map_err(failed)?;
-        Ok(Self { connection, server, prefix: setup.prefix.as_str().into() })
+        let link = RedisLink::open(&setup.witness, Transport::default()).await;
+        let link = Rc::new(link.map_err(RegisterError)?);
+        Ok(Self { link, prefix: setup.prefix.as_str().into() })
     }
 
     /// Prefix of every key.
@@ -164,23 +115,31 @@ impl Register {
         &self.prefix
     }
 
-    /// Carries out `step` for the operation `op`; in the script it is `ARGV[1]`, and `args` follow from 2 on.
-    pub async fn take(&self, step: &Step, op: u64, args: &[i64]) -> Result<Answer, RegisterError> {
-        let mut call = step.script.prepare_invoke();
-        call.key(&*self.prefix).arg(op);
-        for arg in args {
-            call.arg(*arg);
-        }
-        let mut connection = self.connection.clone();
-        let reply: Vec<i64> =
-            call.invoke_async(&mut connection).await.map_err(|error| self.error(&error))?;
-        self.answer(&reply)
+    /// Makes the witness know `step`, so that its first use costs no more than any other.
+    pub async fn load(&self, step: &Step) -> Result<(), RegisterError> {
+        self.link.load(&step.script).await.map_err(RegisterError)
     }
 
-    fn answer(&self, reply: &[i64]) -> Result<Answer, RegisterError> {
-        let &[seq, applied, left, others, value, round] = reply else {
-            let answer = format!("{} numbers, expected 6", reply.len());
-            return Err(RegisterError::Unexpected { server: self.server.to_string(), answer });
+    /// Carries out `step` for the operation `op`; in the script it is `ARGV[1]`, and `args` follow from 2 on.
+    /// `reloaded` is called when the witness had forgotten the script.
+    pub async fn take(
+        &self,
+        step: &Step,
+        (op, args): (u64, &[i64]),
+        reloaded: impl FnOnce(),
+    ) -> Result<Answer, RegisterError> {
+        let mut texts = Vec::with_capacity(args.len() + 1);
+        texts.push(op.to_string());
+        texts.extend(args.iter().map(i64::to_string));
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let reply = self.link.run(&step.script, &[&*self.prefix], &texts, reloaded).await;
+        self.answer(&reply.map_err(RegisterError)?)
+    }
+
+    fn answer(&self, reply: &Value) -> Result<Answer, RegisterError> {
+        let numbers = Vec::<i64>::from_redis_value_ref(reply).unwrap_or_default();
+        let [seq, applied, left, others, value, round] = numbers[..] else {
+            return Err(RegisterError(self.link.unexpected(reply)));
         };
         Ok(Answer {
             seq: seq.unsigned_abs(),
@@ -193,42 +152,12 @@ impl Register {
     }
 
     /// Runs several commands in one round trip.
-    pub async fn query<T: redis::FromRedisValue>(
-        &self,
-        pipeline: &redis::Pipeline,
-    ) -> Result<T, RegisterError> {
-        let mut connection = self.connection.clone();
-        pipeline.query_async(&mut connection).await.map_err(|error| self.error(&error))
+    pub async fn query<T: FromRedisValue>(&self, pipeline: &Pipeline) -> Result<T, RegisterError> {
+        self.link.pipeline(pipeline).await.map_err(RegisterError)
     }
 
     /// Reads an answer of [`Register::query`] as what it should be.
-    pub fn read<T: redis::FromRedisValue>(&self, value: redis::Value) -> Result<T, RegisterError> {
-        redis::from_redis_value(value).map_err(|error| RegisterError::Unexpected {
-            server: self.server.to_string(),
-            answer: error.to_string(),
-        })
-    }
-
-    fn error(&self, error: &RedisError) -> RegisterError {
-        let server = self.server.to_string();
-        match error.kind() {
-            ErrorKind::Server(_) | ErrorKind::Extension => {
-                RegisterError::Refused { server, reason: error.to_string() }
-            }
-            ErrorKind::Parse | ErrorKind::UnexpectedReturnType => {
-                RegisterError::Unexpected { server, answer: error.to_string() }
-            }
-            _ => RegisterError::Lost { server, reason: error.to_string() },
-        }
-    }
-}
-
-fn unreachable(server: &str, error: &RedisError) -> RegisterError {
-    let (server, reason) = (server.to_owned(), error.to_string());
-    match error.kind() {
-        ErrorKind::Server(_) | ErrorKind::AuthenticationFailed => {
-            RegisterError::Refused { server, reason }
-        }
-        _ => RegisterError::Unreachable { server, reason },
+    pub fn read<T: FromRedisValue>(&self, value: &Value) -> Result<T, RegisterError> {
+        T::from_redis_value_ref(value).map_err(|_| RegisterError(self.link.unexpected(value)))
     }
 }

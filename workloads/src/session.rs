@@ -250,7 +250,7 @@ impl Session {
 
     async fn take(&self, op: OpId, step: &Step, args: &[i64]) -> Result<Answer, RegisterError> {
         let register = self.around.register.as_ref().expect("a workload with steps has a register");
-        register.take(step, op.0, args).await
+        register.take(step, (op.0, args), || self.around.recorder.script_reloaded()).await
     }
 
     /// Gives the lock back. An error is recorded and counted; the work is done all the same.

@@ -15,7 +15,7 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use strategies::clock::Moment;
 use tokio::io::unix::AsyncFd;
 
-/// A timerfd on CLOCK_MONOTONIC, within some tens of microseconds on an idle machine.
+/// A timerfd on `CLOCK_MONOTONIC`, within some tens of microseconds on an idle machine.
 #[derive(Debug)]
 pub struct Alarm {
     timer: AsyncFd<Descriptor>,

@@ -9,12 +9,13 @@ use results::trial::Check;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use strategies::options;
 use strategies::strategy::OptionError;
 use strategies::units::Period;
 
 use crate::guard::Guard;
 use crate::op::Op;
-use crate::options;
+use crate::range::within;
 use crate::register::{RegisterError, RegisterSetup};
 use crate::session::Session;
 use crate::workload::{Entry, Pick, Workload};
@@ -24,7 +25,7 @@ pub(super) static ENTRY: Entry = Entry {
     name: "lock-only",
     summary: "take the lock, hold it, give it back; no register is touched",
     page: PAGE,
-    schema: || schemars::schema_for!(Options).to_value(),
+    schema: options::schema::<Options>,
     build,
 };
 
@@ -80,8 +81,8 @@ struct LockOnly {
 }
 
 fn build(block: &Value) -> Result<Box<dyn Workload>, OptionError> {
-    let options: Options = options::parse(block)?;
-    options::within("keys", u64::from(options.keys), 1..=1_000_000)?;
+    let options: Options = options::read(block)?;
+    within("keys", u64::from(options.keys), 1..=1_000_000)?;
     if options.pick == Choice::Own && options.keys != 1 {
         return Err(OptionError {
             path: "keys".into(),
@@ -94,7 +95,7 @@ fn build(block: &Value) -> Result<Box<dyn Workload>, OptionError> {
 #[async_trait(?Send)]
 impl Workload for LockOnly {
     fn options(&self) -> Value {
-        serde_json::to_value(self.options).expect("plain options are JSON")
+        options::filled(&self.options)
     }
 
     fn exposed(&self) -> Value {

@@ -8,11 +8,12 @@ use results::event::Outcome;
 use results::trial::Check;
 use serde_json::{Value, json};
 use strategies::clock::Moment;
+use strategies::options;
 use strategies::strategy::OptionError;
 
 use crate::guard::Guard;
 use crate::op::Op;
-use crate::options;
+use crate::range::within;
 use crate::register::{RegisterError, RegisterSetup};
 use crate::session::{Held, Session, Standing};
 use crate::workload::{Entry, Pick, Workload};
@@ -20,7 +21,7 @@ use crate::workload::{Entry, Pick, Workload};
 mod sale;
 mod settings;
 
-use sale::Steps;
+use sale::STEPS;
 use settings::Options;
 
 /// The entry in the catalogue.
@@ -28,7 +29,7 @@ pub(super) static ENTRY: Entry = Entry {
     name: "seckill",
     summary: "a flash sale: look at the stock, lock, read, work, write, append the order",
     page: PAGE,
-    schema: || schemars::schema_for!(Options).to_value(),
+    schema: options::schema::<Options>,
     build,
 };
 
@@ -67,20 +68,19 @@ The register is fragile on purpose: it takes whatever stock it is told. What els
 
 struct Seckill {
     options: Options,
-    steps: Steps,
 }
 
 fn build(block: &Value) -> Result<Box<dyn Workload>, OptionError> {
-    let options: Options = options::parse(block)?;
-    options::within("items", u64::from(options.items), 1..=100_000)?;
-    options::within("stock", u64::from(options.stock), 1..=1_000_000_000)?;
-    Ok(Box::new(Seckill { steps: Steps::new(&options), options }))
+    let options: Options = options::read(block)?;
+    within("items", u64::from(options.items), 1..=100_000)?;
+    within("stock", u64::from(options.stock), 1..=1_000_000_000)?;
+    Ok(Box::new(Seckill { options }))
 }
 
 #[async_trait(?Send)]
 impl Workload for Seckill {
     fn options(&self) -> Value {
-        serde_json::to_value(self.options).expect("plain options are JSON")
+        options::filled(&self.options)
     }
 
     fn exposed(&self) -> Value {
@@ -115,7 +115,9 @@ impl Workload for Seckill {
     }
 
     async fn operate(&self, op: &Op, session: &mut Session) -> Outcome {
-        let look = match session.look(op, &self.steps.look, &[i64::from(op.key)]).await {
+        let Options { stock, rounds, .. } = self.options;
+        let shop = [op.key, rounds.0.unwrap_or(0), stock].map(i64::from);
+        let look = match session.look(op, &STEPS.look, &shop).await {
             Ok(look) => look,
             Err(outcome) => return outcome,
         };
@@ -158,24 +160,24 @@ impl Seckill {
     ) -> Result<Outcome, Outcome> {
         let give_up = Moment::now() + session.patience();
         let write = match session.guard() {
-            Guard::Cas => &self.steps.exchange,
-            _ => &self.steps.put,
+            Guard::Cas => &STEPS.exchange,
+            _ => &STEPS.put,
         };
         loop {
-            let seen = session.read(held, &self.steps.read, &[item, round]).await?.value;
+            let seen = session.read(held, &STEPS.read, &[item, round]).await?.value;
             if seen <= 0 {
                 return Ok(Outcome::Refused);
             }
             session.work(self.options.work.0).await;
             if session.check(held) == Standing::Gone {
-                session.leave(held, &self.steps.leave, &[item, round]).await;
+                session.leave(held, &STEPS.leave, &[item, round]).await;
                 return Ok(Outcome::Granted);
             }
             if session.write(held, write, &[item, round, seen]).await?.applied {
                 return Ok(Outcome::Granted);
             }
             if Moment::now() >= give_up {
-                session.leave(held, &self.steps.leave, &[item, round]).await;
+                session.leave(held, &STEPS.leave, &[item, round]).await;
                 return Ok(Outcome::Denied);
             }
         }
@@ -189,7 +191,7 @@ impl Seckill {
         session: &Session,
     ) -> Result<Outcome, Outcome> {
         session.work(self.options.work.0).await;
-        let taken = session.write(held, &self.steps.take, &pool).await?;
+        let taken = session.write(held, &STEPS.take, &pool).await?;
         Ok(if taken.applied { Outcome::Granted } else { Outcome::Refused })
     }
 }

@@ -5,8 +5,9 @@
 //! sold `out`, both in microseconds of the witness's clock; `turned` away), `present:<item>` (who is in the section).
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
-use redis::{Pipeline, pipe};
+use redis::{Pipeline, Value, pipe};
 use results::checker::Pool;
 use results::event::OpId;
 
@@ -19,7 +20,8 @@ const BATCH: usize = 64;
 /// What buyers do at the register. Arguments: `ARGV[1]` the operation, then item, round and more.
 #[derive(Debug)]
 pub(super) struct Steps {
-    /// Item: its open round and stock; turns away and opens the next round if there is nothing left.
+    /// Item, rounds (0: no limit), full stock: its open round and stock; turns away and opens the next round if there
+    /// is nothing left.
     pub(super) look: Step,
     /// Item, round: enters the section and reads the stock; leaves again if there is nothing left.
     pub(super) read: Step,
@@ -33,45 +35,39 @@ pub(super) struct Steps {
     pub(super) leave: Step,
 }
 
+/// The steps, whose scripts depend on no option.
+pub(super) static STEPS: LazyLock<Steps> = LazyLock::new(|| Steps {
+    look: Step::new(&[LOOK]),
+    read: Step::new(&[PLACE, READ]),
+    put: Step::new(&[PLACE, SELL, PUT]),
+    exchange: Step::new(&[PLACE, SELL, EXCHANGE, PUT]),
+    take: Step::new(&[PLACE, SELL, TAKE]),
+    leave: Step::new(&[PLACE, LEAVE]),
+});
+
 impl Steps {
-    pub(super) fn new(options: &Options) -> Self {
-        let rounds = options.rounds.0.unwrap_or(0);
-        Self {
-            look: Step::new(&look(rounds, options.stock)),
-            read: step(READ),
-            put: step(&format!("{SELL}{PUT}")),
-            exchange: step(&format!("{SELL}{EXCHANGE}{PUT}")),
-            take: step(&format!("{SELL}{TAKE}")),
-            leave: step(LEAVE),
-        }
+    fn all(&self) -> [&Step; 6] {
+        [&self.look, &self.read, &self.put, &self.exchange, &self.take, &self.leave]
     }
 }
 
-/// A step at one item in one round.
-fn step(body: &str) -> Step {
-    Step::new(&format!("{PLACE}{body}"))
-}
-
-fn look(rounds: u32, full: u32) -> String {
-    format!(
-        r"
+const LOOK: &str = r"
 local item = ARGV[2]
+local rounds = arg(3)
 local round = redis.call('GET', P .. ':round:' .. item)
-if not round then return redis.error_reply('the sale is not open') end
+if not round then return redis.error_reply('NOSALE the sale of item ' .. item .. ' is not open') end
 local place = item .. ':' .. round
 local stock = tonumber(redis.call('GET', P .. ':stock:' .. place))
 local pool = P .. ':pool:' .. place
 if redis.call('HSETNX', pool, 'first', '0') == 1 then redis.call('HSET', pool, 'first', now()) end
 if stock <= 0 then
   redis.call('HSET', pool, 'turned', '1')
-  if {rounds} == 0 or tonumber(round) < {rounds} then
-    redis.call('SET', P .. ':stock:' .. item .. ':' .. redis.call('INCR', P .. ':round:' .. item), '{full}')
+  if rounds == 0 or tonumber(round) < rounds then
+    redis.call('SET', P .. ':stock:' .. item .. ':' .. redis.call('INCR', P .. ':round:' .. item), ARGV[4])
   end
 end
 return answer(true, false, 0, stock, tonumber(round))
-"
-    )
-}
+";
 
 const PLACE: &str = r"
 local place = ARGV[2] .. ':' .. ARGV[3]
@@ -130,6 +126,9 @@ return answer(true, true, 0, 0, round)
 /// Lays out the first round of each item.
 pub(super) async fn open(setup: &RegisterSetup, options: &Options) -> Result<(), RegisterError> {
     let register = Register::connect(setup).await?;
+    for step in STEPS.all() {
+        register.load(step).await?;
+    }
     for items in batches(0..options.items) {
         let mut pipe = pipe();
         for item in items {
@@ -157,10 +156,10 @@ pub(super) async fn pools(
             ask(&mut pipe, register.prefix(), *place);
         }
         // Three answers per pool, in the order asked.
-        let mut answers = register.query::<Vec<redis::Value>>(&pipe).await?.into_iter();
+        let mut answers = register.query::<Vec<Value>>(&pipe).await?.into_iter();
         for place in places {
             let three: Vec<_> = answers.by_ref().take(3).collect();
-            let found: Found = register.read(redis::Value::Array(three))?;
+            let found: Found = register.read(&Value::Array(three))?;
             pools.push(pool(place, found, options));
         }
     }
