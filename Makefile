@@ -27,6 +27,7 @@ check: ## Format, lints, documentation and the rules of the house
 	cargo test -p bench-runner --locked --test tidy
 
 perf: build ## Measure lockbench itself (docs/performance.md); an idle machine, python3
+	cargo bench --workspace --locked --bench '*'
 	@set -e; for script in scripts/perf/*.sh; do \
 	  case $$script in */lib.sh) continue;; esac; \
 	  echo "== $$script"; bash "$$script"; \

@@ -65,7 +65,7 @@ fn complaints(folder: &str, entries: &[Listed], defining: &[String]) -> Vec<Stri
     for file in defining {
         if !entries.iter().any(|entry| entry.name.replace('-', "_") == *file) {
             all.push(format!(
-                "{folder}/{file}.rs: its ENTRY is not in the catalogue under this name: add `{file}::ENTRY,` to {folder}/mod.rs"
+                "{folder}/{file}.rs: its ENTRY is not in the catalogue under this name: add `mod {file};` and `&{file}::ENTRY,` to {folder}/mod.rs"
             ));
         }
     }

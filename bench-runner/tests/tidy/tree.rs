@@ -42,7 +42,11 @@ pub(crate) fn files() -> Vec<File> {
     let mut found = Vec::new();
     collect(&root, &root, &mut found);
     found.sort_by(|a, b| a.path.cmp(&b.path));
-    assert!(found.iter().any(|file| file.path == "Cargo.toml"), "no Cargo.toml below {root:?}");
+    assert!(
+        found.iter().any(|file| file.path == "Cargo.toml"),
+        "no Cargo.toml below {}",
+        root.display()
+    );
     found
 }
 
