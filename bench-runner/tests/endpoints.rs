@@ -1,5 +1,5 @@
 //! Servers given by address that cannot be used: exit 3 with the server, the cause and the remedy, and no load.
-#![allow(missing_docs, reason = "a test program")]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test program")]
 
 mod support;
 
