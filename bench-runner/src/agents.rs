@@ -25,7 +25,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// The agents of one trial. Dropping them kills those that still run.
 #[derive(Debug)]
 pub struct Agents {
-    processes: Vec<Agent>,
+    all: Vec<Agent>,
     news: UnboundedReceiver<News>,
     _readers: JoinSet<()>,
 }
@@ -78,7 +78,7 @@ impl Agents {
     ) -> Result<Self> {
         let (sender, news) = unbounded_channel();
         let mut readers = JoinSet::new();
-        let mut agents = Vec::with_capacity(assignments.len());
+        let mut all = Vec::with_capacity(assignments.len());
         for (number, assignment) in assignments.iter().enumerate() {
             let log = File::create(directory.join(format!("agent-{number}.log")))
                 .context("could not create the log of an agent")?;
@@ -86,22 +86,22 @@ impl Agents {
             readers.spawn(read(number, output, sender.clone()));
             // An agent that is gone already is noticed at the barrier.
             let _ = agent.tell(assignment).await;
-            agents.push(agent);
+            all.push(agent);
         }
-        Ok(Self { processes: agents, news, _readers: readers })
+        Ok(Self { all, news, _readers: readers })
     }
 
     /// Process ids of those that run.
     pub fn pids(&self) -> Vec<u32> {
-        self.processes.iter().filter_map(|agent| agent.child.id()).collect()
+        self.all.iter().filter_map(|agent| agent.child.id()).collect()
     }
 
     /// Waits until all are ready; the error says in words who is not.
     pub async fn ready(&mut self, within: Duration) -> Result<()> {
         let give_up = Moment::now() + within;
-        while let Some(late) = self.processes.iter().position(|agent| !agent.ready) {
+        while let Some(late) = self.all.iter().position(|agent| !agent.ready) {
             if let Some((number, agent)) =
-                self.processes.iter().enumerate().find(|(_, agent)| agent.is_lost())
+                self.all.iter().enumerate().find(|(_, agent)| agent.is_lost())
             {
                 return Err(anyhow!("agent {number} is not ready: {}", agent.lost_in_words()));
             }
@@ -126,7 +126,7 @@ impl Agents {
     }
 
     async fn tell_all(&mut self, order: Order) {
-        for agent in &mut self.processes {
+        for agent in &mut self.all {
             // One that is gone cannot be told, and is reported as lost.
             let _ = agent.tell(&order).await;
         }
@@ -140,7 +140,7 @@ impl Agents {
 
     /// Takes note of what an agent said.
     pub async fn note(&mut self, news: News) {
-        let agent = &mut self.processes[news.agent];
+        let agent = &mut self.all[news.agent];
         match news.what {
             What::Said(Report::Ready) => agent.ready = true,
             What::Said(Report::Progress(progress)) => agent.progress = progress,
@@ -153,12 +153,12 @@ impl Agents {
 
     /// Whether all have ended.
     pub fn ended(&self) -> bool {
-        self.processes.iter().all(|agent| agent.ended.is_some())
+        self.all.iter().all(|agent| agent.ended.is_some())
     }
 
     /// Sums over all agents so far.
     pub fn progress(&self) -> Progress {
-        self.processes.iter().fold(Progress::default(), |sum, agent| Progress {
+        self.all.iter().fold(Progress::default(), |sum, agent| Progress {
             granted: sum.granted + agent.progress.granted,
             finished: sum.finished + agent.progress.finished,
             cpu_us: sum.cpu_us + agent.progress.cpu_us,
@@ -167,7 +167,7 @@ impl Agents {
 
     /// Kills those that still run and tells how each ended.
     pub async fn finish(mut self) -> Vec<AgentEnd> {
-        for agent in &mut self.processes {
+        for agent in &mut self.all {
             if agent.ended.is_none() {
                 agent.kill().await;
             }
@@ -176,7 +176,7 @@ impl Agents {
         while let Ok(Some(news)) = timeout(Duration::from_millis(200), self.news.recv()).await {
             self.note(news).await;
         }
-        (0..).zip(self.processes).map(|(number, agent)| agent.end(number)).collect()
+        (0..).zip(self.all).map(|(number, agent)| agent.end(number)).collect()
     }
 }
 

@@ -78,10 +78,10 @@ impl Supervisor {
     fn answer(&mut self, request: Request) -> Reply {
         let done = match request {
             Request::Start(command) => {
-                return self.start(&command).map_or_else(|error| failed(&error), Reply::Started);
+                return self.start(&command).map_or_else(|e| failed(&e), Reply::Started);
             }
             Request::Status(pid) => {
-                return self.status(pid).map_or_else(|error| failed(&error), Reply::Status);
+                return self.status(pid).map_or_else(|e| failed(&e), Reply::Status);
             }
             Request::Stop(pid) => self.stop(pid),
             Request::Push(undo) => {
@@ -97,7 +97,7 @@ impl Supervisor {
                 Ok(())
             }
         };
-        done.map_or_else(|error| failed(&error), |()| Reply::Done)
+        done.map_or_else(|e| failed(&e), |()| Reply::Done)
     }
 
     fn start(&mut self, server: &ServerCommand) -> io::Result<u32> {

@@ -1,5 +1,5 @@
 //! Servers given by address that cannot be used: exit 3 with the server, the cause and the remedy, and no load.
-#![allow(missing_docs, reason = "a test program")]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test program")]
 
 mod support;
 
@@ -208,7 +208,15 @@ fn what_may_hurt_is_recorded_and_foreign_keys_are_left_alone() {
     let server = Redis::start(&["--maxmemory", "200mb", "--maxmemory-policy", "volatile-lru"]);
     server.ask::<()>(&["SET", "precious", "mine"]);
     server.ask::<()>(&["SET", "lockbench:precious", "mine too"]);
-    let bench = Bench::new(&scenario(&server.url()));
+    let text = format!(
+        "{}  witness: {{ address: \"{}\" }}\n",
+        scenario(&server.url()).replace(
+            "lock-only: { keys: 1, hold: 0ms }",
+            "seckill: { items: 2, stock: 20, work: 1ms }"
+        ),
+        server.url()
+    );
+    let bench = Bench::new(&text);
     let ended = bench.run(&[]).ends();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let run = bench.run_json();

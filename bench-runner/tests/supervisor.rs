@@ -1,5 +1,5 @@
 //! The supervisor on its own: nothing that it started outlives it or its controller.
-#![allow(missing_docs, reason = "a test program")]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test program")]
 
 mod support;
 

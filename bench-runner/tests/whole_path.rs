@@ -1,5 +1,5 @@
 //! The whole path on real servers: what a run leaves behind, and what survives when it is cut short.
-#![allow(missing_docs, reason = "a test program")]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test program")]
 
 mod support;
 
@@ -205,7 +205,7 @@ fn two_interrupts_end_at_once_with_whole_files() {
     let pid = running.child.id();
     eventually("the first one is delivered", || {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        status.lines().filter(|line| line.starts_with("S") && line.contains("Pnd:")).all(|line| {
+        status.lines().filter(|line| line.starts_with('S') && line.contains("Pnd:")).all(|line| {
             line.split_whitespace().nth(1).is_some_and(|mask| mask.bytes().all(|bit| bit == b'0'))
         })
     });

@@ -200,7 +200,7 @@ impl Running {
 
     /// Waits until it ends.
     pub(crate) fn ends(self) -> Ended {
-        self.ends_within(Duration::from_secs(120))
+        self.ends_within(Duration::from_mins(2))
     }
 
     /// Sends it a signal.
