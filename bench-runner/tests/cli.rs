@@ -184,7 +184,7 @@ fn c8_files_that_are_no_scenarios_end_at_once() {
     let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
     for level in 1..15 {
         let below = format!("*a{}, ", level - 1).repeat(9);
-        bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
+        bomb += &format!("a{level}: &a{level} [{below}]\n");
     }
     complains(&plan_bytes(bomb.as_bytes()), ":5:", &["more than 20000 values"]);
     for good in [
