@@ -17,10 +17,15 @@ pub(crate) enum Phase {
 }
 
 /// The server's name for errors, and the words that must never be printed.
-#[derive(Debug)]
 pub(crate) struct Speaker {
     pub(crate) server: String,
     pub(crate) secrets: Vec<String>,
+}
+
+impl std::fmt::Debug for Speaker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Speaker").field("server", &self.server).finish_non_exhaustive()
+    }
 }
 
 impl Speaker {

@@ -141,6 +141,8 @@ impl RedisLink {
     }
 
     fn new(address: &RedisAddress, transport: Transport) -> Result<Self, LockError> {
+        // TLS wants a provider of cryptography for the whole process; an error says that there is one already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut speaker = Speaker { server: address.to_string(), secrets: Vec::new() };
         let unusable = |error: &RedisError| speaker.explain(error, Phase::Connecting);
         let info = address.reveal().into_connection_info().map_err(|error| unusable(&error))?;

@@ -1,5 +1,7 @@
 //! What every entry of the catalogue must keep, against real servers.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails as a test does")]
+
 mod support;
 
 use std::collections::BTreeSet;
@@ -144,10 +146,10 @@ async fn patience_bounds_the_wait() {
         let lease = granted(holder.acquire(&request("patience", 0, 60_000)).await);
         let began = Instant::now();
         assert!(is_denied(&waiter.acquire(&request("patience", 60, 60_000)).await));
-        let waited = began.elapsed();
+        let lasted = began.elapsed();
         // At least all but the last pause; at most patience, a round trip, and a busy machine.
-        assert!(waited >= Duration::from_millis(50), "{}: {waited:?}", entry.name);
-        assert!(waited < Duration::from_secs(5), "{}: {waited:?}", entry.name);
+        assert!(lasted >= Duration::from_millis(50), "{}: {lasted:?}", entry.name);
+        assert!(lasted < Duration::from_secs(5), "{}: {lasted:?}", entry.name);
         holder.release(lease).await.unwrap();
         assert_eq!(world.server.ask::<u32>(&["DBSIZE"]), 0, "{} left something", entry.name);
     }
@@ -159,7 +161,7 @@ async fn a_renewed_lease_is_granted_or_refused_as_the_entry_says() {
     for entry in STRATEGIES {
         let mut client = world.client(entry).await;
         let mut wanted = request("renewed", 0, 60_000);
-        wanted.lease = LeasePolicy::Renewed(Duration::from_secs(60));
+        wanted.lease = LeasePolicy::Renewed(Duration::from_mins(1));
         match client.acquire(&wanted).await {
             Ok(Acquisition::Granted(lease)) => {
                 assert!(entry.renews, "{}", entry.name);
