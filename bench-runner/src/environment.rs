@@ -5,12 +5,14 @@ use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use anyhow::{Context, Result};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use serde::Serialize;
 use strategies::clock::Moment;
 
 use crate::server_info::ServerInfo;
+use crate::testbed::Testbed;
 
 /// Rounds of the clock check between two cores.
 const ROUNDS: u32 = 2_000;
@@ -58,6 +60,14 @@ pub struct Transport {
 }
 
 impl Environment {
+    /// The machine and the servers of `testbed`, read on another thread so that signals are heard meanwhile.
+    pub async fn of(testbed: &Testbed) -> Result<Self> {
+        let (servers, processes) = (testbed.server_infos(), testbed.pids().clone());
+        let looking = tokio::task::spawn_blocking(|| Self::observe(servers));
+        let environment = looking.await.context("could not look at this machine")?;
+        Ok(Self { processes, ..environment })
+    }
+
     /// Reads the machine, and adds what is known about the servers.
     pub fn observe(servers: BTreeMap<String, ServerInfo>) -> Self {
         let warnings = servers.values().flat_map(|server| server.warnings.clone()).collect();

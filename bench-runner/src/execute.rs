@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use results::judgement::Judgement;
 use serde_json::Value;
 
 use crate::environment::Environment;
@@ -44,7 +43,7 @@ pub async fn execute(order: Order<'_>, signals: Signals) -> Result<Exit, Failure
     limits::raise_open_files(order.plan)?;
     let directory = open(&order)?;
     let testbed = testbed(&order, &directory, signals.clone()).await?;
-    let environment = observe(&testbed).await?;
+    let environment = Environment::of(&testbed).await?;
     let mut ledger = Ledger::new(order.plan, directory.journal(), &environment)?;
     directory.become_latest();
     let jobs = schedule(order.plan);
@@ -98,14 +97,6 @@ async fn testbed(
     }
 }
 
-async fn observe(testbed: &Testbed) -> Result<Environment, Failure> {
-    let (servers, pids) = (testbed.server_infos(), testbed.pids().clone());
-    let looking = tokio::task::spawn_blocking(|| Environment::observe(servers));
-    let mut environment = looking.await.context("could not look at this machine")?;
-    environment.processes = pids;
-    Ok(environment)
-}
-
 /// Every trial that has no result yet; the result is what ended it early, if anything did.
 async fn carry_out<'a>(
     stage: &mut Stage<'_>,
@@ -139,7 +130,7 @@ async fn one<'a>(
         return Ok(());
     }
     let Taken { facts, hopeless } = trial::run(stage, job).await?;
-    let judgement = judge(&folder).await?;
+    let judgement = judging::judge_aside(&folder).await?;
     if !job.control {
         stage.display.judged(judging::violations(&judgement, job.cell));
     }
@@ -153,13 +144,6 @@ async fn one<'a>(
         Some(why) => Err(Failure { exit: Exit::Partial, error: anyhow!("stopped: {why}") }),
         None => Ok(()),
     }
-}
-
-/// Judging is work for the processor alone: a signal must not wait for it.
-async fn judge(folder: &Path) -> Result<Judgement, Failure> {
-    let folder = folder.to_owned();
-    let judging = tokio::task::spawn_blocking(move || judging::judge(&folder));
-    Ok(judging.await.context("the judge failed")??)
 }
 
 fn conclude(

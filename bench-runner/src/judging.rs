@@ -42,6 +42,12 @@ pub fn judge(folder: &Path) -> Result<Judgement> {
     Ok(judgement)
 }
 
+/// [`judge`] on another thread: it is work for the processor alone, and a signal must not wait for it.
+pub async fn judge_aside(folder: &Path) -> Result<Judgement> {
+    let folder = folder.to_owned();
+    tokio::task::spawn_blocking(move || judge(&folder)).await.context("the judge failed")?
+}
+
 /// Violations of the kinds that count for `cell`.
 pub fn violations(judgement: &Judgement, cell: &Cell) -> u64 {
     let findings = judgement.result.findings.iter();

@@ -162,9 +162,10 @@ fn out_folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 fn unusable(out: &Path, error: &io::Error) -> Failure {
-    let remedy = match error.kind() {
-        io::ErrorKind::NotFound => format!("create it with `mkdir -p {}`", out.display()),
-        _ => "name another folder with --out".to_owned(),
+    let remedy = if out.exists() || error.kind() != io::ErrorKind::NotFound {
+        "name another folder with --out".to_owned()
+    } else {
+        format!("create it with `mkdir -p {}`", out.display())
     };
     Failure::usage(anyhow!("cannot write runs to {}: {error}; {remedy}", out.display()))
 }

@@ -208,13 +208,15 @@ fn what_may_hurt_is_recorded_and_foreign_keys_are_left_alone() {
     let server = Redis::start(&["--maxmemory", "200mb", "--maxmemory-policy", "volatile-lru"]);
     server.ask::<()>(&["SET", "precious", "mine"]);
     server.ask::<()>(&["SET", "lockbench:precious", "mine too"]);
+    let witness = Redis::start(&[]);
+    witness.ask::<()>(&["SET", "lockbench:precious", "mine as well"]);
     let text = format!(
         "{}  witness: {{ address: \"{}\" }}\n",
         scenario(&server.url()).replace(
             "lock-only: { keys: 1, hold: 0ms }",
             "seckill: { items: 2, stock: 20, work: 1ms }"
         ),
-        server.url()
+        witness.url()
     );
     let bench = Bench::new(&text);
     let ended = bench.run(&[]).ends();
@@ -228,6 +230,7 @@ fn what_may_hurt_is_recorded_and_foreign_keys_are_left_alone() {
     let mut keys: Vec<String> = server.ask(&["KEYS", "*"]);
     keys.sort();
     assert_eq!(keys, ["lockbench:precious", "precious"]);
+    assert_eq!(witness.ask::<Vec<String>>(&["KEYS", "*"]), ["lockbench:precious"]);
 }
 
 #[test]
