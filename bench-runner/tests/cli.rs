@@ -184,7 +184,9 @@ fn c8_files_that_are_no_scenarios_end_at_once() {
     let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
     for level in 1..15 {
         let below = format!("*a{}, ", level - 1).repeat(9);
-        bomb += &format!("a{level}: &a{level} [{below}]\n");
+        bomb += ["a", &level.to_string(), ": &a", &level.to_string(), " [", &below, "]\n"]
+            .concat()
+            .as_str();
     }
     complains(&plan_bytes(bomb.as_bytes()), ":5:", &["more than 20000 values"]);
     for good in [
