@@ -13,7 +13,7 @@ cat >"$work/commands.yaml" <<YAML
 name: commands per second
 strategies: [redis-lua]
 workloads:
-  - lock-only: { keys: 16, pick: own, hold: 0ms }
+  - lock-only: { pick: own, hold: 0ms }
 load: [closed]
 clients: { agents: 1, instances: 1, workers: 16 }
 lock: { lease: 10s, patience: 1s }

@@ -8,7 +8,7 @@ name: five thousand workers
 strategies:
   - redis-lua: { connections: { shared: 50 } }
 workloads:
-  - lock-only: { keys: 5000, pick: own, hold: 1ms }
+  - lock-only: { pick: own, hold: 1ms }
 load: [closed]
 clients: { agents: 1, instances: 1, workers: 5000 }
 lock: { lease: 60s, patience: 10s }
