@@ -85,7 +85,7 @@ pub fn write(
     Ok(())
 }
 
-/// Reads what [`write`] wrote. Several lines with one tag are given one by one.
+/// Reads what [`write()`] wrote. Several lines with one tag are given one by one.
 ///
 /// # Errors
 ///

@@ -27,7 +27,7 @@
 //! A history that was finished ends with a head whose length is [`END_MARK`] and whose bytes 24..32 hold the
 //! number of all records.
 //!
-//! The same in JSON lines (`.jsonl`): the header, one [`Event`](crate::event::Event) per line, and at last `{"end": N}`.
+//! The same in JSON lines (`.jsonl`): the header, one [`Event`] per line, and at last `{"end": N}`.
 
 use std::io;
 use std::path::{Path, PathBuf};
