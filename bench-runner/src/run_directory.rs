@@ -1,10 +1,11 @@
 //! The folder of one run: who may write there, what stands where, and how it gets onto the disk whole.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use results::atomic_file;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -93,7 +94,7 @@ impl RunDirectory {
 
     /// Writes a file of the run: whole, or not at all.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), Failure> {
-        write_atomically(&self.path.join(name), content).map_err(Failure::from)
+        write_whole(&self.path.join(name), content).map_err(Failure::from)
     }
 
     /// Writes a value as a JSON file of the run: whole, or not at all.
@@ -119,7 +120,7 @@ pub fn write_json<T: Serialize>(path: &Path, value: &T) -> anyhow::Result<()> {
     let mut content = serde_json::to_vec_pretty(value)
         .with_context(|| format!("could not put {} into JSON", path.display()))?;
     content.push(b'\n');
-    write_atomically(path, &content)
+    write_whole(path, &content)
 }
 
 /// Reads a JSON file.
@@ -129,20 +130,8 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
         .with_context(|| format!("{} is not what it should be", path.display()))
 }
 
-/// A reader sees the old file or the new one, also after a crash: written beside, synced, renamed.
-fn write_atomically(path: &Path, content: &[u8]) -> anyhow::Result<()> {
-    let beside = path.with_extension("part");
-    let written = (|| {
-        let mut file = File::create(&beside)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    })();
-    if written.is_err() {
-        // Half a file is worth nothing; the error that matters is the one above.
-        let _ = fs::remove_file(&beside);
-    }
-    written.with_context(|| format!("could not write {}", path.display()))
+fn write_whole(path: &Path, content: &[u8]) -> anyhow::Result<()> {
+    atomic_file::write(path, content).with_context(|| format!("could not write {}", path.display()))
 }
 
 fn out_folder(out: Option<&Path>) -> Result<PathBuf, Failure> {

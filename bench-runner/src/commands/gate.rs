@@ -1,13 +1,12 @@
 //! `lockbench gate`: the gates of a saved run, evaluated again.
 
-use anyhow::anyhow;
-use results::gate::Gate;
-use results::run::{GateOutcome, GateResult, RunResult};
+use results::run::{GateOutcome, GateResult};
+use results::run_file;
 use serde_json::Value;
 
 use crate::arguments::RunPath;
 use crate::exit::Exit;
-use crate::run_directory::read_json;
+use crate::judging::{RUN_FILE, evaluate};
 use crate::saved_run::SavedRun;
 use crate::terminal::print;
 use crate::text::push;
@@ -16,8 +15,8 @@ use crate::usage::Misuse;
 /// Prints the outcome of every gate of the run; an untrusted run is exit 3, whatever its gates say.
 pub fn run(args: &RunPath) -> anyhow::Result<Exit> {
     let run = SavedRun::open(&args.run)?;
-    let result: RunResult = read_json(&run.path().join("run.json"))
-        .map_err(|error| Misuse(format!("the run has no result: {error:#}")))?;
+    let result = run_file::load(&run.path().join(RUN_FILE))
+        .map_err(|error| Misuse(format!("the run has no result: {error}")))?;
     let rules = run.plan().get("gates").and_then(Value::as_array);
     let mut text = String::new();
     let mut exit = Exit::Pass;
@@ -28,9 +27,8 @@ pub fn run(args: &RunPath) -> anyhow::Result<Exit> {
         text.push_str("untrusted: a control gave the wrong answer\n");
         exit = exit.or(Exit::Environment);
     }
-    for rule in rules.into_iter().flatten().filter_map(Value::as_str) {
-        let gate = Gate::parse(rule).map_err(|error| anyhow!("gate `{rule}`: {error}"))?;
-        let outcome = gate.evaluate(&result.cells);
+    let rules = rules.into_iter().flatten().filter_map(Value::as_str);
+    for outcome in evaluate(rules, &result.cells)? {
         if outcome.outcome != GateOutcome::Pass {
             exit = exit.or(Exit::Gate);
         }

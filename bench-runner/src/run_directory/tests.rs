@@ -69,7 +69,9 @@ fn a_write_that_fails_leaves_the_old_file_whole() {
     let out = tempfile::tempdir().unwrap();
     let path = out.path().join("run.json");
     write_json(&path, &json!(1)).unwrap();
-    fs::create_dir(out.path().join("run.part")).unwrap();
+    // A folder stands where the new content would be written first.
+    let beside = format!(".run.json.{}.tmp", std::process::id());
+    fs::create_dir(out.path().join(beside)).unwrap();
     write_json(&path, &json!(2)).unwrap_err();
     assert_eq!(read_json::<Value>(&path).unwrap(), json!(1));
 }
